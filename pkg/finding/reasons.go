@@ -1,0 +1,88 @@
+package finding
+
+// Reason is a word of the catalogue below; it appears as the reason of
+// conditions and events.
+type Reason string
+
+// Invalid: a person has to change something.
+const (
+	RuleWithoutHTTP         Reason = "RuleWithoutHTTP"
+	RuleWithoutHosts        Reason = "RuleWithoutHosts"
+	HostInvalid             Reason = "HostInvalid"
+	ForeignNamespaceHost    Reason = "ForeignNamespaceHost"
+	PathWithoutSplits       Reason = "PathWithoutSplits"
+	PercentNot100           Reason = "PercentNot100"
+	PortNotFound            Reason = "PortNotFound"
+	CertificateInvalid      Reason = "CertificateInvalid"
+	HTTPOptionUnknown       Reason = "HTTPOptionUnknown"
+	GatewayServiceUnfit     Reason = "GatewayServiceUnfit"
+	LocalTLSWithoutGateway  Reason = "LocalTLSWithoutGateway"
+	WildcardCertUnsupported Reason = "WildcardCertUnsupported"
+)
+
+// Pending: something is awaited, its arrival wakes us.
+const (
+	ServiceMissing        Reason = "ServiceMissing"
+	SecretMissing         Reason = "SecretMissing"
+	GatewayMissing        Reason = "GatewayMissing"
+	GatewayServiceMissing Reason = "GatewayServiceMissing"
+)
+
+// Info: worth knowing, told once.
+const (
+	NoExternalEntry      Reason = "NoExternalEntry"
+	RouteShadowed        Reason = "RouteShadowed"
+	MeshIgnoresRedirect  Reason = "MeshIgnoresRedirect"
+	MeshIgnoresTLS       Reason = "MeshIgnoresTLS"
+	MeshBackendRewritten Reason = "MeshBackendRewritten"
+	ConfigKeyUnknown     Reason = "ConfigKeyUnknown"
+)
+
+// Entry is one row of the catalogue.
+type Entry struct {
+	Reason    Reason
+	Severity  Severity
+	Condition Condition
+	// Help is the sentence of the documentation: what it means, what to do.
+	Help string
+}
+
+// Catalogue lists every Reason once. The documentation table is generated from
+// it and a test fails when a Reason has no golden case.
+func Catalogue() []Entry {
+	return []Entry{
+		{RuleWithoutHTTP, Invalid, NetworkConfigured, "A rule has no http block, so it says nothing about where its hosts lead. Add http.paths."},
+		{RuleWithoutHosts, Invalid, NetworkConfigured, "A rule has no hosts. A rule without hosts would serve every host of the gateway; name the hosts."},
+		{HostInvalid, Invalid, NetworkConfigured, "A host is not a name that DNS and Istio accept. Correct the host."},
+		{ForeignNamespaceHost, Invalid, NetworkConfigured, "A cluster-local host belongs to another namespace. Only Ingresses of that namespace may claim it."},
+		{PathWithoutSplits, Invalid, NetworkConfigured, "A path has no splits, so it leads nowhere. Add a split."},
+		{PercentNot100, Invalid, NetworkConfigured, "The percentages of a path's splits do not add up to 100. Correct the percentages."},
+		{PortNotFound, Invalid, NetworkConfigured, "A split names a port that its Service does not have. Correct the port or the Service."},
+		{CertificateInvalid, Invalid, NetworkConfigured, "The Secret of a TLS block holds no PEM certificate with DNS names. Its hosts are not served over TLS until it does."},
+		{HTTPOptionUnknown, Invalid, NetworkConfigured, "spec.httpOption is neither Enabled nor Redirected. It is treated as Enabled."},
+		{GatewayServiceUnfit, Invalid, NetworkConfigured, "The Service of a gateway has no selector, so no pods can be told to listen. Correct config-istio or the Service."},
+		{LocalTLSWithoutGateway, Invalid, NetworkConfigured, "TLS is asked for cluster-local hosts, but no local gateway is configured to end it. In the mesh mTLS protects the way already: leave TLS out, or configure a local gateway."},
+		{WildcardCertUnsupported, Invalid, NetworkConfigured, "The certificate of a TLS block names a wildcard, which is not supported yet. Use a certificate that names the hosts."},
+		{ServiceMissing, Pending, NetworkConfigured, "A split names a Service port by name and the Service does not exist yet, so the port has no number."},
+		{SecretMissing, Pending, NetworkConfigured, "The Secret of a TLS block does not exist yet. Its hosts are not served over TLS until it does."},
+		{GatewayMissing, Pending, NetworkConfigured, "A Gateway of config-istio does not exist. Create it or correct config-istio."},
+		{GatewayServiceMissing, Pending, NetworkConfigured, "The Service of a gateway in config-istio does not exist. Create it or correct config-istio."},
+		{NoExternalEntry, Info, None, "No external gateway is configured: public hosts are served to callers inside the mesh only."},
+		{RouteShadowed, Info, None, "A path can never be reached because an earlier one matches the same requests."},
+		{MeshIgnoresRedirect, Info, None, "Redirects to HTTPS concern gateways; with none configured, callers inside the mesh are served directly."},
+		{MeshIgnoresTLS, Info, None, "TLS blocks concern gateways; with none configured, mTLS of the mesh protects the way."},
+		{MeshBackendRewritten, Info, None, "A sidecar routes a request once: a backend with a rewritten host is reached in the mesh only if its Service leads to something that serves that host."},
+		{ConfigKeyUnknown, Info, None, "config-istio holds a key that has no effect."},
+	}
+}
+
+// Entry looks a Reason up. A Reason outside the catalogue is Invalid, so that a
+// forgotten row is seen and not passed over.
+func (r Reason) Entry() Entry {
+	for _, e := range Catalogue() {
+		if e.Reason == r {
+			return e
+		}
+	}
+	return Entry{Reason: r, Severity: Invalid, Condition: NetworkConfigured, Help: "This reason is missing in the catalogue."}
+}

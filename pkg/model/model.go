@@ -1,0 +1,125 @@
+// Package model answers: what is asked, with no alternatives left? Names are
+// expanded, ports are numbers, order is fixed, and the mode plays no part yet.
+package model
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/net-mesh/net-mesh/pkg/config"
+	"github.com/net-mesh/net-mesh/pkg/snapshot"
+)
+
+// KV and Scope are the words of the earlier stations, used unchanged.
+type (
+	KV    = snapshot.KV
+	Scope = config.Scope
+)
+
+// Model is one Ingress in our own terms.
+type Model struct {
+	Name types.NamespacedName `json:"name"`
+	UID  types.UID            `json:"uid,omitempty"`
+	// Hash is Knative's hash of spec, namespace and name; a probe answered with it
+	// was answered by this very Ingress.
+	Hash string `json:"hash"`
+	// Labels and Annotations are the few that our objects keep.
+	Labels      []KV `json:"labels,omitempty"`
+	Annotations []KV `json:"annotations,omitempty"`
+	// VirtualHosts: a host appears in one per scope at most, and two of one scope
+	// never have the same routes.
+	VirtualHosts []VirtualHost `json:"virtualHosts,omitempty"`
+	Plain        Plain         `json:"plain"`
+	Certificates []Certificate `json:"certificates,omitempty"`
+}
+
+// Plain says what becomes of requests without TLS to public hosts at a gateway.
+type Plain string
+
+const (
+	// Serve answers them.
+	Serve Plain = "Serve"
+	// Redirect sends them to HTTPS.
+	Redirect Plain = "Redirect"
+)
+
+// VirtualHost is a set of hosts that share their routes.
+type VirtualHost struct {
+	Scope  Scope   `json:"scope"`
+	Hosts  []Host  `json:"hosts"`
+	Routes []Route `json:"routes"`
+	// Source is the field this came from, e.g. spec.rules[0].
+	Source string `json:"source"`
+}
+
+// Host is one name under which routes are served.
+type Host struct {
+	// Name is the full name.
+	Name string `json:"name"`
+	// Short are the abbreviations that DNS allows inside the cluster; empty for
+	// names that are not of the cluster's own domain.
+	Short []string `json:"short,omitempty"`
+	// Backing says what stands behind the name in the cluster.
+	Backing Backing `json:"backing"`
+}
+
+// Backing says what Service carries a host's name.
+type Backing string
+
+const (
+	// NoService: none, or the name is not of the cluster's domain.
+	NoService Backing = "None"
+	// ClusterIPService: one that Istio knows by all its abbreviations.
+	ClusterIPService Backing = "ClusterIP"
+	// AliasService: one of type ExternalName, which Istio resolves to its target.
+	AliasService Backing = "ExternalName"
+)
+
+// Route says what happens to requests that match.
+type Route struct {
+	Match      Match `json:"match"`
+	SetHeaders []KV  `json:"setHeaders,omitempty"`
+	// RewriteHost replaces the request's host; empty leaves it.
+	RewriteHost string  `json:"rewriteHost,omitempty"`
+	Splits      []Split `json:"splits"`
+	// Source is the field this came from: rule and path by number.
+	Source Source `json:"source"`
+}
+
+// Source is where in the Ingress a route was written.
+type Source struct {
+	Rule int `json:"rule"`
+	Path int `json:"path"`
+}
+
+// Match is a conjunction; an empty Match matches everything.
+type Match struct {
+	PathPrefix string `json:"pathPrefix,omitempty"`
+	// Headers must be equal; sorted by name.
+	Headers []KV `json:"headers,omitempty"`
+}
+
+// Split is a share of a route's requests. The shares of a route sum up to 100.
+type Split struct {
+	Backend    Backend `json:"backend"`
+	Percent    int32   `json:"percent"`
+	SetHeaders []KV    `json:"setHeaders,omitempty"`
+}
+
+// Backend is a port of a Service.
+type Backend struct {
+	Service types.NamespacedName `json:"service"`
+	// Host is the Service's full name.
+	Host string `json:"host"`
+	Port uint32 `json:"port"`
+}
+
+// Certificate is a TLS block whose Secret was found fit.
+type Certificate struct {
+	Scope  Scope                `json:"scope"`
+	Hosts  []string             `json:"hosts"`
+	Secret types.NamespacedName `json:"secret"`
+	UID    types.UID            `json:"uid,omitempty"`
+	Source string               `json:"source"`
+	// Index is the position in spec.tls; it is part of names we give.
+	Index int `json:"index"`
+}

@@ -1,0 +1,161 @@
+// Package plan answers: where is each host exposed, how is each backend
+// addressed, and why? It is the only place that knows about modes.
+package plan
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/net-mesh/net-mesh/pkg/model"
+)
+
+// Plan is everything that is to be made so, and how to see that it is.
+type Plan struct {
+	Owner       Owner      `json:"owner"`
+	Labels      []model.KV `json:"labels,omitempty"`
+	Annotations []model.KV `json:"annotations,omitempty"`
+	Exposures   []Exposure `json:"exposures,omitempty"`
+	Listeners   []Listener `json:"listeners,omitempty"`
+	Copies      []Copy     `json:"copies,omitempty"`
+	// Public and Private are what the Ingress publishes as its addresses.
+	Public    []Address  `json:"public"`
+	Private   []Address  `json:"private"`
+	Probes    []Probe    `json:"probes,omitempty"`
+	Decisions []Decision `json:"decisions,omitempty"`
+}
+
+// Owner is the object on whose behalf the rest exists.
+type Owner struct {
+	APIVersion string    `json:"apiVersion"`
+	Kind       string    `json:"kind"`
+	Namespace  string    `json:"namespace"`
+	Name       string    `json:"name"`
+	UID        types.UID `json:"uid,omitempty"`
+}
+
+// Kind says which kind of entry an Exposure serves.
+type Kind string
+
+const (
+	// Ingress serves external gateways.
+	Ingress Kind = "ingress"
+	// Local serves local gateways.
+	Local Kind = "local"
+	// Mesh serves sidecars.
+	Mesh Kind = "mesh"
+)
+
+// Entry is a way into the mesh: MeshEntry, or namespace/name of a Gateway. The
+// zero value is no entry.
+type Entry string
+
+// MeshEntry is every sidecar.
+const MeshEntry Entry = "mesh"
+
+// Exposure is one set of hosts with one set of routes at the entries of one
+// kind. It becomes one VirtualService.
+type Exposure struct {
+	Kind Kind `json:"kind"`
+	// First marks the one whose name carries no hash.
+	First   bool     `json:"first"`
+	Entries []Entry  `json:"entries"`
+	Hosts   []string `json:"hosts"`
+	// Routes are in the order they are tried.
+	Routes []model.Route `json:"routes"`
+	// Probed asks for a copy of each route that answers probes.
+	Probed bool `json:"probed"`
+	// Hash is what a probe is answered with: Knative's hash of the Ingress.
+	Hash string `json:"hash"`
+	// Digest identifies this very exposure; it changes with anything above.
+	Digest string `json:"digest"`
+}
+
+// Listener is a Gateway of our own, for what the shared ones cannot do.
+type Listener struct {
+	// Name and Namespace of the Gateway object.
+	Name      string      `json:"name"`
+	Namespace string      `json:"namespace"`
+	Scope     model.Scope `json:"scope"`
+	// Selector finds the gateway's pods.
+	Selector []model.KV `json:"selector"`
+	Servers  []Server   `json:"servers"`
+}
+
+// Server is one port of a Listener.
+type Server struct {
+	Name  string   `json:"name"`
+	Port  uint32   `json:"port"`
+	Hosts []string `json:"hosts"`
+	// Credential names the Secret of the certificate, beside the gateway's pods.
+	// Empty: no TLS.
+	Credential string `json:"credential,omitempty"`
+	// Redirect answers with a redirect to HTTPS.
+	Redirect bool `json:"redirect,omitempty"`
+}
+
+// Copy is a Secret that must be carried to where a gateway can read it. The
+// bytes never pass through here.
+type Copy struct {
+	From types.NamespacedName `json:"from"`
+	To   types.NamespacedName `json:"to"`
+	// UID is that of From.
+	UID types.UID `json:"uid,omitempty"`
+}
+
+// Address is what an Ingress publishes for a scope: either the host of a
+// gateway's Service, or that only the mesh serves it.
+type Address struct {
+	DomainInternal string `json:"domainInternal,omitempty"`
+	MeshOnly       bool   `json:"meshOnly,omitempty"`
+}
+
+// Probe is a request that proves an Exposure at one Entry. Every pod of the
+// entry has to pass it.
+type Probe struct {
+	Entry Entry `json:"entry"`
+	// Service and ServicePort lead to the gateway's pods; zero for the mesh, which
+	// is asked through a sidecar by the host itself.
+	Service     types.NamespacedName `json:"service"`
+	ServicePort int32                `json:"servicePort,omitempty"`
+	// PortName is the name of ServicePort, by which endpoints are found.
+	PortName string `json:"portName,omitempty"`
+	Scheme   Scheme `json:"scheme"`
+	// Host is sent as Host and, with HTTPS, as server name.
+	Host string `json:"host"`
+	Path string `json:"path"`
+	// Expect says what counts as a pass.
+	Expect Expect `json:"expect"`
+	// Hash and Digest are what an answer carries in the headers K-Network-Hash and
+	// DigestHeader; both are empty where a redirect is expected.
+	Hash   string `json:"hash,omitempty"`
+	Digest string `json:"digest,omitempty"`
+}
+
+// Scheme is the protocol of a Probe.
+type Scheme string
+
+// The two schemes.
+const (
+	HTTP  Scheme = "http"
+	HTTPS Scheme = "https"
+)
+
+// Expect says what answer proves an Exposure.
+type Expect string
+
+const (
+	// ExpectHash: status 200 with Hash (and Digest) in the answer.
+	ExpectHash Expect = "Hash"
+	// ExpectRedirect: status 301 to HTTPS.
+	ExpectRedirect Expect = "Redirect"
+)
+
+// DigestHeader is the response header in which a probe's answer names the
+// Exposure that gave it.
+const DigestHeader = "Net-Mesh-Digest"
+
+// Decision is one choice and the reason for it; explain prints these.
+type Decision struct {
+	Subject string `json:"subject"`
+	Choice  string `json:"choice"`
+	Because string `json:"because"`
+}

@@ -1,0 +1,18 @@
+package snapshot
+
+import (
+	istiov1 "istio.io/client-go/pkg/apis/networking/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Reader is all the gathering may look at. Each method says whether the object
+// exists; it must not fail, so it is to be served from caches. What it returns
+// is never changed.
+type Reader interface {
+	Service(types.NamespacedName) (*corev1.Service, bool)
+	Secret(types.NamespacedName) (*corev1.Secret, bool)
+	// Gateway returns Gateways that others wrote, such as the shared ones that
+	// config-istio names.
+	Gateway(types.NamespacedName) (*istiov1.Gateway, bool)
+}

@@ -1,0 +1,98 @@
+// Package snapshot answers: what may be looked at, and what was missing? It
+// gathers the facts one translation needs from a Reader into a value. After it
+// nobody reads the cluster.
+package snapshot
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+	"knative.dev/networking/pkg/apis/networking/v1alpha1"
+
+	"github.com/net-mesh/net-mesh/pkg/config"
+)
+
+// Snapshot is one Ingress and the world around it.
+type Snapshot struct {
+	// Ingress is as it was read. It is never changed, and not seen after package
+	// model.
+	Ingress *v1alpha1.Ingress
+	World   World
+}
+
+// World holds facts about other objects, sorted by name. It shares no memory
+// with them.
+type World struct {
+	Config config.Config
+	// External and Local are the gateways that config-istio offers this Ingress,
+	// in configured order, with what is known about them.
+	External, Local []Gateway
+	Services        []Service
+	Certificates    []Certificate
+	// Refs names everything that was looked at, found or not: exactly these are
+	// to be watched.
+	Refs []Ref
+}
+
+// Ref names an object that was looked at.
+type Ref struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace"`
+	Name       string `json:"name"`
+	Found      bool   `json:"found"`
+}
+
+// Service holds the facts about a Service that matter for routing.
+type Service struct {
+	Name         types.NamespacedName
+	Found        bool
+	ExternalName string
+	Headless     bool
+	Ports        []Port
+	Selector     []KV
+}
+
+// Port is one port of a Service.
+type Port struct {
+	Name   string
+	Number int32
+	// Target is the pods' port where it is given as a number, else 0.
+	Target int32
+}
+
+// KV is an entry of a label or header map. Slices of them are sorted by key.
+type KV struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// Certificate holds what a Secret says about itself; no key goes further.
+type Certificate struct {
+	Secret types.NamespacedName
+	Found  bool
+	UID    types.UID
+	// Names are the DNS names of the leaf certificate, sorted.
+	Names []string
+	// Fault says why Names is empty though the Secret exists.
+	Fault string
+}
+
+// Gateway is a gateway of config-istio with the facts about its two objects.
+type Gateway struct {
+	config.Gateway
+	// Found says whether the Gateway object exists.
+	Found   bool
+	Servers []Server
+	// Pods is the Service in front of the gateway's pods.
+	Pods Service
+}
+
+// Server is one server of a Gateway object.
+type Server struct {
+	Port     uint32
+	Protocol string
+	// Redirect: plain requests are answered with a redirect to HTTPS.
+	Redirect bool
+	// ClientCertificate: no handshake without one.
+	ClientCertificate bool
+	Hosts             []string
+}
