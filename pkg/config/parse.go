@@ -1,23 +1,190 @@
 package config
 
 import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/yaml"
+
 	"github.com/net-mesh/net-mesh/pkg/finding"
 )
+
+// Keys of config-istio.
+const (
+	externalGatewaysKey = "external-gateways"
+	localGatewaysKey    = "local-gateways"
+	// noGateways is the only way to ask for none: a value that happens to hold
+	// nothing, such as a comment, is a mistake and not a mode.
+	noGateways = "[]"
+)
+
+// retired lists keys that net-istio once knew, with what to do instead.
+var retired = map[string]string{
+	"local-gateway.mesh":           `it was removed from net-istio; write local-gateways: "[]" to serve cluster-local hosts in the mesh only`,
+	"enable-virtualservice-status": "it was removed from net-istio; delete it",
+}
 
 // ParseIstio reads config-istio in both of its formats: lists under
 // external-gateways and local-gateways, and the legacy keys
 // gateway.<namespace>.<name>. What is wrong is an error that lists what is
 // accepted; keys without effect are Findings.
 func ParseIstio(data map[string]string, clusterDomain, systemNamespace string) (Istio, []finding.Finding, error) {
-	return DefaultIstio(clusterDomain, systemNamespace), nil, nil
-}
-
-// ParseNetwork reads the part of config-network that concerns us.
-func ParseNetwork(data map[string]string) (Network, error) {
-	return Network{}, nil
+	findings := unknownKeys(data)
+	lists, legacy := usesLists(data), legacyKeys(data)
+	if lists && len(legacy) > 0 {
+		return Istio{}, findings, fmt.Errorf("%s: keys %s and %s cannot be mixed with %s: keep one format",
+			IstioConfigMap, externalGatewaysKey, localGatewaysKey, strings.Join(legacy, ", "))
+	}
+	istio := DefaultIstio(clusterDomain, systemNamespace)
+	external, more, errExternal := parseScope(data, External, systemNamespace)
+	local, evenMore, errLocal := parseScope(data, Local, systemNamespace)
+	findings = finding.Sort(slices.Concat(findings, more, evenMore))
+	if err := errors.Join(errExternal, errLocal); err != nil {
+		return Istio{}, findings, err
+	}
+	if external != nil {
+		istio.External = external
+	}
+	if local != nil {
+		istio.Local = local
+	}
+	return istio, findings, nil
 }
 
 // DefaultIstio is net-istio's default: one gateway per scope.
 func DefaultIstio(clusterDomain, systemNamespace string) Istio {
-	return Istio{}
+	gateway := func(name, service string) []Gateway {
+		return []Gateway{{
+			Name:        types.NamespacedName{Namespace: systemNamespace, Name: name},
+			Service:     types.NamespacedName{Namespace: "istio-system", Name: service},
+			ServiceHost: service + ".istio-system.svc." + clusterDomain,
+		}}
+	}
+	return Istio{
+		External: gateway("knative-ingress-gateway", "istio-ingressgateway"),
+		Local:    gateway("knative-local-gateway", "knative-local-gateway"),
+	}
+}
+
+// parseScope returns nil when the ConfigMap says nothing about the scope, and an
+// empty list when it asks for no gateway.
+func parseScope(data map[string]string, scope Scope, systemNamespace string) ([]Gateway, []finding.Finding, error) {
+	key, prefix := externalGatewaysKey, legacyExternal
+	if scope == Local {
+		key, prefix = localGatewaysKey, legacyLocal
+	}
+	if value := strings.TrimSpace(data[key]); value != "" {
+		gateways, findings, err := parseList(key, value)
+		if err != nil {
+			return nil, findings, fmt.Errorf("%s: %s: %w", IstioConfigMap, key, err)
+		}
+		return gateways, findings, nil
+	}
+	gateways, err := parseLegacy(data, prefix, systemNamespace)
+	return gateways, nil, err
+}
+
+// item is one element of a gateway list.
+type item struct {
+	Namespace     string                `json:"namespace"`
+	Name          string                `json:"name"`
+	Service       string                `json:"service"`
+	LabelSelector *metav1.LabelSelector `json:"labelSelector,omitempty"`
+}
+
+func parseList(key, value string) ([]Gateway, []finding.Finding, error) {
+	var items []item
+	var findings []finding.Finding
+	if err := yaml.UnmarshalStrict([]byte(value), &items); err != nil {
+		items = nil
+		if lax := yaml.Unmarshal([]byte(value), &items); lax != nil {
+			return nil, nil, fmt.Errorf("want a YAML list of {namespace, name, service, labelSelector}: %w", lax)
+		}
+		findings = append(findings, keyFinding(key, fmt.Sprintf("a field has no effect: %v", err)))
+	}
+	if len(items) == 0 && value != noGateways {
+		return nil, findings, fmt.Errorf("the list is empty; write %q to ask for no gateway, or remove the key for the default", noGateways)
+	}
+	gateways := make([]Gateway, 0, len(items))
+	defaults := 0
+	for i, it := range items {
+		g, err := it.gateway()
+		if err != nil {
+			return nil, findings, fmt.Errorf("entry %d: %w", i, err)
+		}
+		if g.Selector == nil {
+			defaults++
+		}
+		gateways = append(gateways, g)
+	}
+	if len(items) > 0 && defaults != 1 {
+		return nil, findings, fmt.Errorf("exactly one entry without labelSelector is wanted (the default gateway), found %d", defaults)
+	}
+	return gateways, findings, nil
+}
+
+func (it item) gateway() (Gateway, error) {
+	for _, field := range []struct{ name, value string }{
+		{"namespace", it.Namespace}, {"name", it.Name}, {"service", it.Service},
+	} {
+		if field.value == "" {
+			return Gateway{}, fmt.Errorf("%s is missing", field.name)
+		}
+	}
+	if _, err := metav1.LabelSelectorAsSelector(it.LabelSelector); err != nil {
+		return Gateway{}, fmt.Errorf("labelSelector: %w", err)
+	}
+	service, host, err := parseService(it.Service)
+	if err != nil {
+		return Gateway{}, err
+	}
+	return Gateway{
+		Name:        types.NamespacedName{Namespace: it.Namespace, Name: it.Name},
+		Service:     service,
+		ServiceHost: host,
+		Selector:    it.LabelSelector,
+	}, nil
+}
+
+// parseService reads <name>.<namespace>.<rest>. A trailing dot is tolerated.
+func parseService(host string) (types.NamespacedName, string, error) {
+	bare := strings.TrimSuffix(host, ".")
+	parts := strings.SplitN(bare, ".", 3)
+	if errs := validation.IsDNS1123Subdomain(bare); len(errs) > 0 || len(parts) < 3 {
+		return types.NamespacedName{}, "", fmt.Errorf("service %q: want <name>.<namespace>.svc.<cluster domain>", host)
+	}
+	return types.NamespacedName{Namespace: parts[1], Name: parts[0]}, bare, nil
+}
+
+func usesLists(data map[string]string) bool {
+	return strings.TrimSpace(data[externalGatewaysKey]) != "" || strings.TrimSpace(data[localGatewaysKey]) != ""
+}
+
+func unknownKeys(data map[string]string) []finding.Finding {
+	var findings []finding.Finding
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		switch advice, old := retired[key]; {
+		case old:
+			findings = append(findings, keyFinding(key, advice))
+		case key == externalGatewaysKey, key == localGatewaysKey, strings.HasPrefix(key, "_"), isLegacy(key):
+		default:
+			findings = append(findings, keyFinding(key, "it is not known; delete it or correct its spelling"))
+		}
+	}
+	return findings
+}
+
+func keyFinding(key, advice string) finding.Finding {
+	return finding.Finding{
+		Reason:  finding.ConfigKeyUnknown,
+		Subject: finding.Ref{Kind: "ConfigMap", Name: IstioConfigMap},
+		Path:    "data." + key,
+		Message: fmt.Sprintf("key %s of %s has no effect: %s", key, IstioConfigMap, advice),
+	}
 }

@@ -1,12 +1,107 @@
 package snapshot
 
 import (
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"knative.dev/networking/pkg/apis/networking/v1alpha1"
 
 	"github.com/net-mesh/net-mesh/pkg/config"
 )
 
-// Ingress gathers what the translation of one Ingress may look at.
+// Ingress gathers what the translation of one Ingress may look at:
+//   - the Services that carry its in-cluster hosts (which decide the names a
+//     sidecar knows them by),
+//   - the Services whose port is given by name,
+//   - the Secrets of its TLS blocks,
+//   - the gateways of the scopes it uses, and the Services before their pods.
 func Ingress(r Reader, cfg config.Config, ing *v1alpha1.Ingress) Snapshot {
-	return Snapshot{Ingress: ing, World: World{Config: cfg}}
+	rec := Record(r)
+	w := World{Config: cfg}
+	for _, name := range servicesOf(cfg, ing) {
+		w.Services = append(w.Services, service(rec, name))
+	}
+	for _, name := range secretsOf(ing) {
+		w.Certificates = append(w.Certificates, certificate(rec, name))
+	}
+	w.External = gateways(rec, cfg, config.External, ing)
+	w.Local = gateways(rec, cfg, config.Local, ing)
+	w.Refs = rec.Refs()
+	return Snapshot{Ingress: ing, World: w}
+}
+
+// ScopeOf reads the visibility of a rule; unset means public, as Knative
+// defaults it.
+func ScopeOf(rule v1alpha1.IngressRule) (config.Scope, bool) {
+	switch rule.Visibility {
+	case v1alpha1.IngressVisibilityExternalIP, "":
+		return config.External, true
+	case v1alpha1.IngressVisibilityClusterLocal:
+		return config.Local, true
+	}
+	return "", false
+}
+
+// servicesOf lists the Services to look at, sorted.
+func servicesOf(cfg config.Config, ing *v1alpha1.Ingress) []types.NamespacedName {
+	names := set{}
+	for _, rule := range ing.Spec.Rules {
+		scope, known := ScopeOf(rule)
+		if !known {
+			continue
+		}
+		for _, host := range rule.Hosts {
+			if in, ok := ParseHost(host, cfg.ClusterDomain, scope, ing.Namespace); ok {
+				names.add(in)
+			}
+		}
+		if rule.HTTP == nil {
+			continue
+		}
+		for _, path := range rule.HTTP.Paths {
+			for _, split := range path.Splits {
+				if split.ServicePort.Type == intstr.String {
+					names.add(types.NamespacedName{Namespace: split.ServiceNamespace, Name: split.ServiceName})
+				}
+			}
+		}
+	}
+	return names.sorted()
+}
+
+func secretsOf(ing *v1alpha1.Ingress) []types.NamespacedName {
+	names := set{}
+	for _, block := range ing.Spec.TLS {
+		names.add(SecretOf(ing, block))
+	}
+	return names.sorted()
+}
+
+// SecretOf names the Secret of a TLS block; without a namespace the Ingress' own
+// is meant.
+func SecretOf(ing *v1alpha1.Ingress, block v1alpha1.IngressTLS) types.NamespacedName {
+	namespace := block.SecretNamespace
+	if namespace == "" {
+		namespace = ing.Namespace
+	}
+	return types.NamespacedName{Namespace: namespace, Name: block.SecretName}
+}
+
+// gateways looks at the objects behind the gateways of a scope. The objects of a
+// scope without rules are not looked at, so that they wake nobody.
+func gateways(r Reader, cfg config.Config, scope config.Scope, ing *v1alpha1.Ingress) []Gateway {
+	used := false
+	for _, rule := range ing.Spec.Rules {
+		of, known := ScopeOf(rule)
+		used = used || (known && of == scope)
+	}
+	var out []Gateway
+	for _, g := range cfg.Istio.For(scope, ing.Labels) {
+		seen := Gateway{Gateway: g, Pods: Service{Name: g.Service}}
+		if used {
+			seen.Servers, seen.Found = servers(r, g.Name)
+			seen.Pods = service(r, g.Service)
+		}
+		out = append(out, seen)
+	}
+	return out
 }

@@ -1,0 +1,51 @@
+package snapshot
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// certificate reduces a Secret to what its certificate says. The key is not
+// looked at.
+func certificate(r Reader, name types.NamespacedName) Certificate {
+	s, found := r.Secret(name)
+	if !found {
+		return Certificate{Secret: name}
+	}
+	out := Certificate{Secret: name, Found: true, UID: s.UID}
+	names, err := dnsNames(s.Data[corev1.TLSCertKey])
+	if err != nil {
+		out.Fault = err.Error()
+		return out
+	}
+	out.Names = names
+	return out
+}
+
+// dnsNames returns the DNS names of the first certificate of a chain, which is
+// the leaf.
+func dnsNames(chain []byte) ([]string, error) {
+	if len(chain) == 0 {
+		return nil, fmt.Errorf("it has no %s", corev1.TLSCertKey)
+	}
+	block, _ := pem.Decode(chain)
+	if block == nil {
+		return nil, fmt.Errorf("its %s is not PEM", corev1.TLSCertKey)
+	}
+	leaf, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("its %s is not a certificate: %w", corev1.TLSCertKey, err)
+	}
+	if len(leaf.DNSNames) == 0 {
+		return nil, errors.New("its certificate names no DNS names")
+	}
+	names := slices.Clone(leaf.DNSNames)
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}

@@ -1,0 +1,81 @@
+package snapshot
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"istio.io/api/networking/v1alpha3"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// service reduces a Service to facts.
+func service(r Reader, name types.NamespacedName) Service {
+	s, found := r.Service(name)
+	if !found {
+		return Service{Name: name}
+	}
+	out := Service{
+		Name:     name,
+		Found:    true,
+		Headless: s.Spec.ClusterIP == corev1.ClusterIPNone,
+		Selector: Sorted(s.Spec.Selector),
+	}
+	if s.Spec.Type == corev1.ServiceTypeExternalName {
+		out.ExternalName = s.Spec.ExternalName
+	}
+	for _, p := range s.Spec.Ports {
+		out.Ports = append(out.Ports, Port{Name: p.Name, Number: p.Port, Target: p.TargetPort.IntVal})
+	}
+	return out
+}
+
+// servers reduces a Gateway object to facts.
+func servers(r Reader, name types.NamespacedName) ([]Server, bool) {
+	g, found := r.Gateway(name)
+	if !found {
+		return nil, false
+	}
+	out := make([]Server, 0, len(g.Spec.GetServers()))
+	for _, s := range g.Spec.GetServers() {
+		out = append(out, Server{
+			Port:              s.GetPort().GetNumber(),
+			Protocol:          strings.ToUpper(s.GetPort().GetProtocol()),
+			Redirect:          s.GetTls().GetHttpsRedirect(),
+			ClientCertificate: asksClientCertificate(s.GetTls()),
+			Hosts:             hostsWithoutNamespace(s.GetHosts()),
+		})
+	}
+	return out, true
+}
+
+func asksClientCertificate(tls *v1alpha3.ServerTLSSettings) bool {
+	switch tls.GetMode() {
+	case v1alpha3.ServerTLSSettings_MUTUAL, v1alpha3.ServerTLSSettings_ISTIO_MUTUAL:
+		return true
+	}
+	return false
+}
+
+// hostsWithoutNamespace drops the namespace that a Gateway may put before a host
+// to say whose VirtualServices may use it.
+func hostsWithoutNamespace(hosts []string) []string {
+	out := make([]string, 0, len(hosts))
+	for _, h := range hosts {
+		if _, host, ok := strings.Cut(h, "/"); ok {
+			h = host
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+// Sorted turns a map into an ordered slice; nil for an empty one.
+func Sorted(m map[string]string) []KV {
+	var out []KV
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		out = append(out, KV{Key: k, Value: m[k]})
+	}
+	return out
+}

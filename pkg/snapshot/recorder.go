@@ -1,0 +1,59 @@
+package snapshot
+
+import (
+	"cmp"
+	"slices"
+
+	istiov1 "istio.io/client-go/pkg/apis/networking/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Recorder is a Reader that remembers what was asked of it, found or not.
+type Recorder struct {
+	Reader
+
+	seen map[Ref]struct{}
+}
+
+// Record wraps a Reader.
+func Record(r Reader) *Recorder {
+	return &Recorder{Reader: r, seen: map[Ref]struct{}{}}
+}
+
+// Service implements Reader.
+func (r *Recorder) Service(name types.NamespacedName) (*corev1.Service, bool) {
+	s, found := r.Reader.Service(name)
+	r.note("v1", "Service", name, found)
+	return s, found
+}
+
+// Secret implements Reader.
+func (r *Recorder) Secret(name types.NamespacedName) (*corev1.Secret, bool) {
+	s, found := r.Reader.Secret(name)
+	r.note("v1", "Secret", name, found)
+	return s, found
+}
+
+// Gateway implements Reader.
+func (r *Recorder) Gateway(name types.NamespacedName) (*istiov1.Gateway, bool) {
+	g, found := r.Reader.Gateway(name)
+	r.note(istiov1.SchemeGroupVersion.String(), "Gateway", name, found)
+	return g, found
+}
+
+// Refs lists what was asked, sorted.
+func (r *Recorder) Refs() []Ref {
+	refs := make([]Ref, 0, len(r.seen))
+	for ref := range r.seen {
+		refs = append(refs, ref)
+	}
+	slices.SortFunc(refs, func(a, b Ref) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return refs
+}
+
+func (r *Recorder) note(apiVersion, kind string, name types.NamespacedName, found bool) {
+	r.seen[Ref{APIVersion: apiVersion, Kind: kind, Namespace: name.Namespace, Name: name.Name, Found: found}] = struct{}{}
+}
