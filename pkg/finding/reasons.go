@@ -17,7 +17,11 @@ const (
 	HTTPOptionUnknown       Reason = "HTTPOptionUnknown"
 	GatewayServiceUnfit     Reason = "GatewayServiceUnfit"
 	LocalTLSWithoutGateway  Reason = "LocalTLSWithoutGateway"
+	LocalTLSUnsupported     Reason = "LocalTLSUnsupported"
 	WildcardCertUnsupported Reason = "WildcardCertUnsupported"
+	BackendNotResolved      Reason = "BackendNotResolved"
+	VisibilityUnknown       Reason = "VisibilityUnknown"
+	TLSHostUnknown          Reason = "TLSHostUnknown"
 )
 
 // Pending: something is awaited, its arrival wakes us.
@@ -30,12 +34,11 @@ const (
 
 // Info: worth knowing, told once.
 const (
-	NoExternalEntry      Reason = "NoExternalEntry"
-	RouteShadowed        Reason = "RouteShadowed"
-	MeshIgnoresRedirect  Reason = "MeshIgnoresRedirect"
-	MeshIgnoresTLS       Reason = "MeshIgnoresTLS"
-	MeshBackendRewritten Reason = "MeshBackendRewritten"
-	ConfigKeyUnknown     Reason = "ConfigKeyUnknown"
+	NoExternalEntry     Reason = "NoExternalEntry"
+	RouteShadowed       Reason = "RouteShadowed"
+	MeshIgnoresRedirect Reason = "MeshIgnoresRedirect"
+	MeshIgnoresTLS      Reason = "MeshIgnoresTLS"
+	ConfigKeyUnknown    Reason = "ConfigKeyUnknown"
 )
 
 // Entry is one row of the catalogue.
@@ -62,7 +65,11 @@ func Catalogue() []Entry {
 		{HTTPOptionUnknown, Invalid, NetworkConfigured, "spec.httpOption is neither Enabled nor Redirected. It is treated as Enabled."},
 		{GatewayServiceUnfit, Invalid, NetworkConfigured, "The Service of a gateway has no selector, so no pods can be told to listen. Correct config-istio or the Service."},
 		{LocalTLSWithoutGateway, Invalid, NetworkConfigured, "TLS is asked for cluster-local hosts, but no local gateway is configured to end it. In the mesh mTLS protects the way already: leave TLS out, or configure a local gateway."},
+		{LocalTLSUnsupported, Invalid, NetworkConfigured, "TLS is asked for cluster-local hosts at a local gateway, which is not supported yet. The hosts are served without TLS."},
 		{WildcardCertUnsupported, Invalid, NetworkConfigured, "The certificate of a TLS block names a wildcard, which is not supported yet. Use a certificate that names the hosts."},
+		{BackendNotResolved, Invalid, NetworkConfigured, "A path rewrites the host to that of another route. Without a local gateway nothing routes such a request a second time, which is not supported yet."},
+		{VisibilityUnknown, Invalid, NetworkConfigured, "The visibility of a rule is neither ExternalIP nor ClusterLocal. The rule is not served."},
+		{TLSHostUnknown, Invalid, NetworkConfigured, "A TLS block names a host that no rule serves. Remove it, or add a rule."},
 		{ServiceMissing, Pending, NetworkConfigured, "A split names a Service port by name and the Service does not exist yet, so the port has no number."},
 		{SecretMissing, Pending, NetworkConfigured, "The Secret of a TLS block does not exist yet. Its hosts are not served over TLS until it does."},
 		{GatewayMissing, Pending, NetworkConfigured, "A Gateway of config-istio does not exist. Create it or correct config-istio."},
@@ -71,7 +78,6 @@ func Catalogue() []Entry {
 		{RouteShadowed, Info, None, "A path can never be reached because an earlier one matches the same requests."},
 		{MeshIgnoresRedirect, Info, None, "Redirects to HTTPS concern gateways; with none configured, callers inside the mesh are served directly."},
 		{MeshIgnoresTLS, Info, None, "TLS blocks concern gateways; with none configured, mTLS of the mesh protects the way."},
-		{MeshBackendRewritten, Info, None, "A sidecar routes a request once: a backend with a rewritten host is reached in the mesh only if its Service leads to something that serves that host."},
 		{ConfigKeyUnknown, Info, None, "config-istio holds a key that has no effect."},
 	}
 }

@@ -113,9 +113,8 @@ type Backend struct {
 	Port uint32 `json:"port"`
 }
 
-// Certificate is a TLS block whose Secret was found fit.
+// Certificate is a TLS block for public hosts whose Secret was found fit.
 type Certificate struct {
-	Scope  Scope                `json:"scope"`
 	Hosts  []string             `json:"hosts"`
 	Secret types.NamespacedName `json:"secret"`
 	UID    types.UID            `json:"uid,omitempty"`

@@ -1,6 +1,11 @@
 package plan
 
 import (
+	"fmt"
+
+	"knative.dev/networking/pkg/apis/networking"
+
+	"github.com/net-mesh/net-mesh/pkg/config"
 	"github.com/net-mesh/net-mesh/pkg/finding"
 	"github.com/net-mesh/net-mesh/pkg/model"
 	"github.com/net-mesh/net-mesh/pkg/snapshot"
@@ -8,5 +13,78 @@ import (
 
 // Decide chooses exposures, listeners, addresses and probes by the mode table.
 func Decide(m model.Model, w snapshot.World) (Plan, []finding.Finding) {
-	return Plan{}, nil
+	d := &decider{model: m, world: w}
+	d.plan.Owner = Owner{
+		APIVersion: networking.GroupName + "/v1alpha1", Kind: "Ingress",
+		Namespace: m.Name.Namespace, Name: m.Name.Name, UID: m.UID,
+	}
+	d.plan.Labels, d.plan.Annotations = m.Labels, m.Annotations
+	d.checkGateways()
+	d.listeners()
+	d.exposures()
+	d.plan.Public = d.address(config.External)
+	d.plan.Private = d.address(config.Local)
+	d.probes()
+	return d.plan, d.findings
+}
+
+// decider carries one Plan while it is made.
+type decider struct {
+	model    model.Model
+	world    snapshot.World
+	plan     Plan
+	findings []finding.Finding
+}
+
+func (d *decider) because(subject, choice, reason string) {
+	d.plan.Decisions = append(d.plan.Decisions, Decision{Subject: subject, Choice: choice, Because: reason})
+}
+
+func (d *decider) report(reason finding.Reason, subject finding.Ref, path, format string, args ...any) {
+	d.findings = append(d.findings, finding.Finding{
+		Reason: reason, Subject: subject, Path: path, Message: fmt.Sprintf(format, args...),
+	})
+}
+
+func (d *decider) ingress() finding.Ref {
+	return finding.Ref{Kind: "Ingress", Namespace: d.model.Name.Namespace, Name: d.model.Name.Name}
+}
+
+// gateways are those config-istio offers this Ingress in a scope.
+func (d *decider) gateways(scope model.Scope) []snapshot.Gateway {
+	if scope == config.Local {
+		return d.world.Local
+	}
+	return d.world.External
+}
+
+// address is what Serving points the placeholder Service of a route at. Several
+// gateways are served, but Knative publishes one.
+func (d *decider) address(scope model.Scope) []Address {
+	gateways := d.gateways(scope)
+	if len(gateways) == 0 {
+		d.because("address "+string(scope), "MeshOnly", "no gateway is configured for this scope")
+		return []Address{{MeshOnly: true}}
+	}
+	d.because("address "+string(scope), gateways[0].ServiceHost, "Service of the first gateway configured for this scope")
+	return []Address{{DomainInternal: gateways[0].ServiceHost}}
+}
+
+// checkGateways reports gateways that virtual hosts need and that are not there.
+func (d *decider) checkGateways() {
+	reported := map[finding.Ref]bool{}
+	for _, vh := range d.model.VirtualHosts {
+		for _, g := range d.gateways(vh.Scope) {
+			gateway := finding.Ref{Kind: "Gateway", Namespace: g.Name.Namespace, Name: g.Name.Name}
+			service := finding.Ref{Kind: "Service", Namespace: g.Service.Namespace, Name: g.Service.Name}
+			if !g.Found && !reported[gateway] {
+				d.report(finding.GatewayMissing, gateway, "", "Gateway %s of %s does not exist; create it or correct the ConfigMap", g.Name, config.IstioConfigMap)
+				reported[gateway] = true
+			}
+			if !g.Pods.Found && !reported[service] {
+				d.report(finding.GatewayServiceMissing, service, "", "Service %s of gateway %s in %s does not exist; create it or correct the ConfigMap", g.Service, g.Name, config.IstioConfigMap)
+				reported[service] = true
+			}
+		}
+	}
 }

@@ -54,9 +54,9 @@ const MeshEntry Entry = "mesh"
 // Exposure is one set of hosts with one set of routes at the entries of one
 // kind. It becomes one VirtualService.
 type Exposure struct {
-	Kind Kind `json:"kind"`
-	// First marks the one whose name carries no hash.
-	First   bool     `json:"first"`
+	// Name is that of the VirtualService.
+	Name    string   `json:"name"`
+	Kind    Kind     `json:"kind"`
 	Entries []Entry  `json:"entries"`
 	Hosts   []string `json:"hosts"`
 	// Routes are in the order they are tried.
@@ -97,8 +97,6 @@ type Server struct {
 type Copy struct {
 	From types.NamespacedName `json:"from"`
 	To   types.NamespacedName `json:"to"`
-	// UID is that of From.
-	UID types.UID `json:"uid,omitempty"`
 }
 
 // Address is what an Ingress publishes for a scope: either the host of a
@@ -122,6 +120,9 @@ type Probe struct {
 	// Host is sent as Host and, with HTTPS, as server name.
 	Host string `json:"host"`
 	Path string `json:"path"`
+	// Headers are to be sent besides those of every probe, because the route asks
+	// for them.
+	Headers []model.KV `json:"headers,omitempty"`
 	// Expect says what counts as a pass.
 	Expect Expect `json:"expect"`
 	// Hash and Digest are what an answer carries in the headers K-Network-Hash and

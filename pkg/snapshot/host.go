@@ -30,6 +30,16 @@ func ParseHost(host, clusterDomain string, scope config.Scope, namespace string)
 	return types.NamespacedName{Namespace: in, Name: service}, true
 }
 
+// Shorthand reads a host that DNS would take for the abbreviation of a Service's
+// name, name.ns or name.ns.svc, though it may be meant as a domain of the world.
+func Shorthand(host string) (types.NamespacedName, bool) {
+	service, namespace, ok := strings.Cut(strings.TrimSuffix(host, ".svc"), ".")
+	if !ok || service == "" || service == "*" || namespace == "" || strings.Contains(namespace, ".") {
+		return types.NamespacedName{}, false
+	}
+	return types.NamespacedName{Namespace: namespace, Name: service}, true
+}
+
 // set collects names; it is sorted once, at the end.
 type set map[types.NamespacedName]struct{}
 

@@ -10,7 +10,7 @@ import (
 
 // Ingress gathers what the translation of one Ingress may look at:
 //   - the Services that carry its in-cluster hosts (which decide the names a
-//     sidecar knows them by),
+//     sidecar knows them by), or that DNS could take a host for,
 //   - the Services whose port is given by name,
 //   - the Secrets of its TLS blocks,
 //   - the gateways of the scopes it uses, and the Services before their pods.
@@ -51,6 +51,8 @@ func servicesOf(cfg config.Config, ing *v1alpha1.Ingress) []types.NamespacedName
 		}
 		for _, host := range rule.Hosts {
 			if in, ok := ParseHost(host, cfg.ClusterDomain, scope, ing.Namespace); ok {
+				names.add(in)
+			} else if in, ok := Shorthand(host); ok {
 				names.add(in)
 			}
 		}

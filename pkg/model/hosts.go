@@ -1,0 +1,109 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/net-mesh/net-mesh/pkg/finding"
+	"github.com/net-mesh/net-mesh/pkg/snapshot"
+)
+
+// host reads one host of a rule. All spellings of an in-cluster host give the
+// same Host.
+func (in *ingest) host(raw string, scope Scope, path string) (Host, bool) {
+	if fault := hostFault(raw); fault != "" {
+		in.report(finding.HostInvalid, path, "host %q cannot be served: %s; correct the host", raw, fault)
+		return Host{}, false
+	}
+	domain := in.world.Config.ClusterDomain
+	service, inCluster := snapshot.ParseHost(raw, domain, scope, in.ing.Namespace)
+	if owner, ok := in.owner(raw, service); ok && owner != in.ing.Namespace {
+		in.report(finding.ForeignNamespaceHost, path,
+			"host %q belongs to namespace %s; an Ingress of namespace %s may not claim it. Move the Ingress, or use another host",
+			raw, owner, in.ing.Namespace)
+		return Host{}, false
+	}
+	if !inCluster {
+		return Host{Name: raw, Backing: NoService}, true
+	}
+	return Host{
+		Name:    service.Name + "." + service.Namespace + ".svc." + domain,
+		Short:   shortNames(service),
+		Backing: in.backing(service),
+	}, true
+}
+
+// owner returns the namespace to which DNS gives a host: that of the cluster's own
+// domain, or, for a name such as foo.com that DNS would also try as Service foo
+// in namespace com, that of the Service if there is one.
+func (in *ingest) owner(host string, service types.NamespacedName) (string, bool) {
+	if service.Namespace != "" {
+		return service.Namespace, true
+	}
+	if name, ok := strings.CutSuffix(host, ".svc."+in.world.Config.ClusterDomain); ok {
+		return name[strings.LastIndex(name, ".")+1:], true
+	}
+	if short, ok := snapshot.Shorthand(host); ok {
+		_, found := in.service(short)
+		return short.Namespace, found
+	}
+	return "", false
+}
+
+// shortNames are the abbreviations of a Service's name that may stand as a host.
+// A last label of digits alone is no top level domain to Istio.
+func shortNames(s types.NamespacedName) []string {
+	short := []string{s.Name + "." + s.Namespace + ".svc"}
+	if !allDigits(s.Namespace) {
+		short = append(short, s.Name+"."+s.Namespace)
+	}
+	slices.Sort(short)
+	return short
+}
+
+func (in *ingest) backing(name types.NamespacedName) Backing {
+	switch s, found := in.service(name); {
+	case !found:
+		return NoService
+	case s.ExternalName != "":
+		return AliasService
+	}
+	return ClusterIPService
+}
+
+func (in *ingest) service(name types.NamespacedName) (snapshot.Service, bool) {
+	for _, s := range in.world.Services {
+		if s.Name == name {
+			return s, s.Found
+		}
+	}
+	return snapshot.Service{}, false
+}
+
+// hostFault says in words why neither DNS nor Istio accept a host; empty if they
+// do.
+func hostFault(host string) string {
+	if host == "*" {
+		return "it would take every host of the gateway"
+	}
+	name := strings.TrimPrefix(host, "*.")
+	if errs := validation.IsDNS1123Subdomain(name); len(errs) > 0 {
+		return errs[0]
+	}
+	labels := strings.Split(name, ".")
+	for _, label := range labels {
+		if len(label) > validation.DNS1123LabelMaxLength {
+			return fmt.Sprintf("label %q is longer than %d characters", label, validation.DNS1123LabelMaxLength)
+		}
+	}
+	if allDigits(labels[len(labels)-1]) {
+		return "its last label consists of digits alone"
+	}
+	return ""
+}
+
+func allDigits(label string) bool { return strings.Trim(label, "0123456789") == "" }

@@ -1,0 +1,67 @@
+package model
+
+import (
+	"cmp"
+	"maps"
+	"reflect"
+	"slices"
+
+	"knative.dev/networking/pkg/apis/networking/v1alpha1"
+
+	"github.com/net-mesh/net-mesh/pkg/finding"
+	"github.com/net-mesh/net-mesh/pkg/snapshot"
+)
+
+// routes reads the paths of a rule. A path that cannot be served is left out.
+func (in *ingest) routes(rule int, paths []v1alpha1.HTTPIngressPath) []Route {
+	var out []Route
+	for j, path := range paths {
+		splits, ok := in.splits(pathField(rule, j), path.Splits)
+		if !ok {
+			continue
+		}
+		out = append(out, Route{
+			Match:       Match{PathPrefix: path.Path, Headers: exact(path.Headers)},
+			SetHeaders:  snapshot.Sorted(path.AppendHeaders),
+			RewriteHost: path.RewriteHost,
+			Splits:      splits,
+			Source:      Source{Rule: rule, Path: j},
+		})
+	}
+	return out
+}
+
+func exact(headers map[string]v1alpha1.HeaderMatch) []KV {
+	var out []KV
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		out = append(out, KV{Key: name, Value: headers[name].Exact})
+	}
+	return out
+}
+
+// inOrder sorts routes by the order in which they are to be tried: longer paths
+// before shorter, more headers before fewer, else as written. Of routes with the
+// same condition only the first can ever be reached; the others are reported.
+func (in *ingest) inOrder(host string, routes []Route) []Route {
+	sorted := slices.Clone(routes)
+	slices.SortStableFunc(sorted, func(a, b Route) int {
+		return cmp.Or(
+			cmp.Compare(len(b.Match.PathPrefix), len(a.Match.PathPrefix)),
+			cmp.Compare(len(b.Match.Headers), len(a.Match.Headers)),
+		)
+	})
+	var out []Route
+	for _, r := range sorted {
+		i := slices.IndexFunc(out, func(o Route) bool { return reflect.DeepEqual(o.Match, r.Match) })
+		if i < 0 {
+			out = append(out, r)
+			continue
+		}
+		if RoutesKey([]Route{out[i]}) != RoutesKey([]Route{r}) {
+			in.report(finding.RouteShadowed, pathField(r.Source.Rule, r.Source.Path),
+				"host %s: %s can never be reached, %s matches the same requests; remove one of them",
+				host, pathField(r.Source.Rule, r.Source.Path), pathField(out[i].Source.Rule, out[i].Source.Path))
+		}
+	}
+	return out
+}

@@ -1,0 +1,107 @@
+package model
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/net-mesh/net-mesh/pkg/finding"
+	"github.com/net-mesh/net-mesh/pkg/snapshot"
+)
+
+// served is a host with the routes that all rules together give it.
+type served struct {
+	scope  Scope
+	host   Host
+	routes []Route
+	source int
+}
+
+// virtualHosts reads the rules. Rules for the same host are one list of routes,
+// and hosts with equal routes are one virtual host, in the order of first
+// mention.
+func (in *ingest) virtualHosts() []VirtualHost {
+	var all []*served
+	for i, rule := range in.ing.Spec.Rules {
+		scope, known := snapshot.ScopeOf(rule)
+		switch {
+		case !known:
+			in.report(finding.VisibilityUnknown, ruleField(i)+".visibility",
+				"visibility %q is not known, so the rule is not served; write ExternalIP or ClusterLocal", rule.Visibility)
+			continue
+		case rule.HTTP == nil || len(rule.HTTP.Paths) == 0:
+			in.report(finding.RuleWithoutHTTP, ruleField(i), "%s has no http.paths, so its hosts lead nowhere; add a path", ruleField(i))
+			continue
+		case len(rule.Hosts) == 0:
+			in.report(finding.RuleWithoutHosts, ruleField(i),
+				"%s has no hosts, and net-mesh serves no host that is not named; name the hosts", ruleField(i))
+			continue
+		}
+		routes := in.routes(i, rule.HTTP.Paths)
+		for _, host := range in.hosts(i, rule.Hosts, scope) {
+			all = add(all, served{scope: scope, host: host, routes: routes, source: i})
+		}
+	}
+	return in.group(all)
+}
+
+// hosts reads the hosts of a rule; spellings of one host count once.
+func (in *ingest) hosts(rule int, raw []string, scope Scope) []Host {
+	var out []Host
+	for j, h := range raw {
+		host, ok := in.host(h, scope, fmt.Sprintf("%s.hosts[%d]", ruleField(rule), j))
+		if ok && !slices.ContainsFunc(out, func(o Host) bool { return o.Name == host.Name }) {
+			out = append(out, host)
+		}
+	}
+	return out
+}
+
+func add(all []*served, s served) []*served {
+	for _, old := range all {
+		if old.scope == s.scope && old.host.Name == s.host.Name {
+			old.routes = slices.Concat(old.routes, s.routes)
+			return all
+		}
+	}
+	return append(all, &s)
+}
+
+func (in *ingest) group(all []*served) []VirtualHost {
+	var out []VirtualHost
+	for _, scope := range scopes {
+		at := map[string]int{}
+		for _, s := range all {
+			if s.scope != scope || len(s.routes) == 0 {
+				continue
+			}
+			routes := in.inOrder(s.host.Name, s.routes)
+			key := RoutesKey(routes)
+			if i, ok := at[key]; ok {
+				out[i].Hosts = append(out[i].Hosts, s.host)
+				continue
+			}
+			at[key] = len(out)
+			out = append(out, VirtualHost{Scope: scope, Hosts: []Host{s.host}, Routes: routes, Source: ruleField(s.source)})
+		}
+	}
+	for i := range out {
+		slices.SortFunc(out[i].Hosts, func(a, b Host) int { return strings.Compare(a.Name, b.Name) })
+	}
+	return out
+}
+
+// RoutesKey is equal for equal routes, wherever they were written.
+func RoutesKey(routes []Route) string {
+	bare := slices.Clone(routes)
+	for i := range bare {
+		bare[i].Source = Source{}
+	}
+	key, err := json.Marshal(bare)
+	if err != nil {
+		// Strings and numbers always marshal.
+		panic(fmt.Sprintf("marshalling routes: %v", err))
+	}
+	return string(key)
+}

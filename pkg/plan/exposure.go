@@ -1,0 +1,164 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/net-mesh/net-mesh/pkg/config"
+	"github.com/net-mesh/net-mesh/pkg/finding"
+	"github.com/net-mesh/net-mesh/pkg/model"
+)
+
+// exposures is the mode table:
+//
+//	scope     gateways  exposures
+//	External  some      ingress on those; in-cluster names also on mesh
+//	External  none      mesh
+//	Local     some      local on those, and mesh
+//	Local     none      mesh
+//
+// A set of hosts with other routes is another exposure of the same kind, never a
+// condition inside one: so no route can serve a host or an entry it was not
+// written for.
+func (d *decider) exposures() {
+	for _, vh := range d.model.VirtualHosts {
+		kind := Ingress
+		if vh.Scope == config.Local {
+			kind = Local
+		}
+		if len(d.gateways(vh.Scope)) > 0 {
+			d.atGateways(kind, vh)
+		}
+		d.checkRewrites(vh)
+	}
+	for _, share := range d.inMesh() {
+		d.expose(Mesh, []Entry{MeshEntry}, share.hosts, share.routes)
+	}
+}
+
+func (d *decider) atGateways(kind Kind, vh model.VirtualHost) {
+	var hosts []string
+	for _, h := range vh.Hosts {
+		hosts = append(hosts, h.Name)
+		hosts = append(hosts, h.Short...)
+	}
+	entries := d.entries(vh.Scope, hosts)
+	if len(entries) == 0 {
+		// Nothing may be encoded as emptiness. The reason has been reported where the
+		// listener could not be made.
+		d.because(vh.Source, "not exposed", "no gateway can redirect its plain requests")
+		return
+	}
+	d.because(vh.Source, "exposed as "+string(kind), "gateways are configured for scope "+string(vh.Scope))
+	d.expose(kind, entries, hosts, vh.Routes)
+}
+
+func (d *decider) expose(kind Kind, entries []Entry, hosts []string, routes []model.Route) {
+	slices.Sort(hosts)
+	e := Exposure{
+		Kind: kind, Entries: entries, Hosts: slices.Compact(hosts), Routes: routes,
+		// Serving and Knative's conformance tests probe through sidecars too.
+		Probed: true,
+		Hash:   d.model.Hash,
+	}
+	earlier := 0
+	for _, other := range d.plan.Exposures {
+		if other.Kind == kind {
+			earlier++
+		}
+	}
+	e.Name = exposureName(d.model.Name.Name, kind, earlier, e.Hosts)
+	e.Digest = digest(e)[:16]
+	d.plan.Exposures = append(d.plan.Exposures, e)
+}
+
+// share is a set of names in the mesh with one set of routes.
+type share struct {
+	hosts  []string
+	routes []model.Route
+}
+
+// inMesh lists what sidecars serve. Istio keeps one virtual host per name, so each
+// name appears once: cluster-local rules go first.
+func (d *decider) inMesh() []share {
+	var shares []share
+	at, taken := map[string]int{}, map[string]bool{}
+	for _, vh := range d.forMesh() {
+		var hosts []string
+		for _, h := range vh.Hosts {
+			if !d.reachesMesh(vh, h) || taken[h.Name] {
+				continue
+			}
+			taken[h.Name] = true
+			hosts = append(hosts, d.meshNames(h)...)
+		}
+		if len(hosts) == 0 {
+			continue
+		}
+		key := model.RoutesKey(vh.Routes)
+		if i, ok := at[key]; ok {
+			shares[i].hosts = append(shares[i].hosts, hosts...)
+			continue
+		}
+		at[key] = len(shares)
+		shares = append(shares, share{hosts: hosts, routes: vh.Routes})
+	}
+	return shares
+}
+
+// forMesh orders virtual hosts: cluster-local ones first.
+func (d *decider) forMesh() []model.VirtualHost {
+	all := slices.Clone(d.model.VirtualHosts)
+	slices.SortStableFunc(all, func(a, b model.VirtualHost) int {
+		return strings.Compare(string(b.Scope), string(a.Scope))
+	})
+	return all
+}
+
+// reachesMesh says whether sidecars serve a host: a cluster-local one always, a
+// public one if it is a name of the cluster's own domain or no gateway serves it.
+func (d *decider) reachesMesh(vh model.VirtualHost, h model.Host) bool {
+	switch {
+	case vh.Scope == config.Local:
+		d.because(h.Name, "exposed in the mesh", "cluster-local hosts are served by the callers' sidecars")
+	case len(h.Short) > 0:
+		d.because(h.Name, "exposed in the mesh", "a public rule names a host of the cluster's own domain")
+	case len(d.world.External) == 0:
+		d.because(h.Name, "exposed in the mesh only", "no external gateway is configured")
+		d.report(finding.NoExternalEntry, d.ingress(), vh.Source,
+			"public host %s is served to callers inside the mesh only, because no external gateway is configured; configure external-gateways in %s to serve the world", h.Name, config.IstioConfigMap)
+	default:
+		return false
+	}
+	return true
+}
+
+// meshNames are the names under which sidecars have to be told about a host. The
+// abbreviations of a ClusterIP Service are known to Istio: to list them again would
+// be a duplicate. It does not know those of a name without Service, and those of an
+// ExternalName Service belong to its target.
+func (d *decider) meshNames(h model.Host) []string {
+	if len(h.Short) == 0 {
+		return []string{h.Name}
+	}
+	if h.Backing == model.ClusterIPService {
+		d.because(h.Name, "full name only", "a ClusterIP Service carries the name, so Istio adds the abbreviations")
+		return []string{h.Name}
+	}
+	d.because(h.Name, "full name and abbreviations", "Service behind the name: "+string(h.Backing))
+	return append([]string{h.Name}, h.Short...)
+}
+
+// checkRewrites reports routes that lead to another route. Without a local gateway
+// there is nothing that would route such a request once more.
+func (d *decider) checkRewrites(vh model.VirtualHost) {
+	if len(d.world.Local) > 0 {
+		return
+	}
+	for _, r := range vh.Routes {
+		if r.RewriteHost != "" {
+			d.report(finding.BackendNotResolved, d.ingress(), vh.Source,
+				"the backend of %s is another route (host %s), which needs a local gateway; configure local-gateways in %s", vh.Source, r.RewriteHost, config.IstioConfigMap)
+		}
+	}
+}

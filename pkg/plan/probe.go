@@ -1,0 +1,147 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/net-mesh/net-mesh/pkg/config"
+	"github.com/net-mesh/net-mesh/pkg/model"
+	"github.com/net-mesh/net-mesh/pkg/snapshot"
+)
+
+// probePath is asked where a route takes any path; Knative's proxies answer it
+// themselves.
+const probePath = "/healthz"
+
+// probes plans a proof of every Exposure at every one of its entries. At a gateway
+// each port is a listener with a route table of its own, so each is proved; within
+// one table the routes of an Exposure arrive together, so one host of it will do.
+func (d *decider) probes() {
+	for _, e := range d.plan.Exposures {
+		for _, entry := range e.Entries {
+			if entry == MeshEntry {
+				d.plan.Probes = append(d.plan.Probes, e.probe(entry, e.Hosts))
+				continue
+			}
+			d.atShared(e, entry)
+			d.atOwn(e, entry)
+		}
+	}
+}
+
+// atShared plans the probes of an Exposure at a gateway of config-istio.
+func (d *decider) atShared(e Exposure, entry Entry) {
+	for _, g := range d.gateways(scopeOf(e.Kind)) {
+		if Entry(g.Name.String()) != entry {
+			continue
+		}
+		for _, s := range g.Servers {
+			tls := s.Protocol == "HTTPS"
+			if s.ClientCertificate || !(tls || plainProtocol(s.Protocol)) {
+				// No answer can be had without a certificate, or over another protocol.
+				continue
+			}
+			redirect := !tls && (s.Redirect || d.redirectsAt(e, g, s.Port))
+			d.probeServer(e, entry, g.Pods, Server{Port: s.Port, Hosts: s.Hosts, Redirect: redirect}, tls)
+		}
+	}
+}
+
+// atOwn plans the probes of an Exposure at a listener of our own.
+func (d *decider) atOwn(e Exposure, entry Entry) {
+	for _, g := range d.world.External {
+		own := d.listener(listenerName(d.model.Name.Name, g.Service))
+		if own == nil || Entry(own.Namespace+"/"+own.Name) != entry {
+			continue
+		}
+		for _, s := range own.Servers {
+			d.probeServer(e, entry, g.Pods, s, s.Credential != "")
+		}
+		return
+	}
+}
+
+func (d *decider) probeServer(e Exposure, entry Entry, pods snapshot.Service, s Server, tls bool) {
+	hosts := slices.DeleteFunc(slices.Clone(e.Hosts), func(h string) bool { return !covered(s.Hosts, h) })
+	port, ok := portOf(pods, s.Port)
+	if len(hosts) == 0 || !ok {
+		return
+	}
+	p := e.probe(entry, hosts)
+	p.Service, p.ServicePort, p.PortName = pods.Name, port.Number, port.Name
+	if tls {
+		p.Scheme = HTTPS
+	}
+	if s.Redirect {
+		p.Expect, p.Hash, p.Digest = ExpectRedirect, "", ""
+	}
+	if !slices.ContainsFunc(d.plan.Probes, p.same) {
+		d.plan.Probes = append(d.plan.Probes, p)
+	}
+}
+
+// redirectsAt says whether our own listener answers a port with redirects.
+func (d *decider) redirectsAt(e Exposure, g snapshot.Gateway, port uint32) bool {
+	own := d.listener(listenerName(d.model.Name.Name, g.Service))
+	return e.Kind == Ingress && own != nil && slices.ContainsFunc(own.Servers, func(s Server) bool {
+		return s.Redirect && s.Port == port
+	})
+}
+
+// probe asks for the plainest route, which is the last to be tried.
+func (e Exposure) probe(entry Entry, hosts []string) Probe {
+	plainest := e.Routes[len(e.Routes)-1].Match
+	path := plainest.PathPrefix
+	if path == "" || path == "/" {
+		path = probePath
+	}
+	return Probe{
+		Entry: entry, Scheme: HTTP, Host: concrete(hosts), Path: path, Headers: plainest.Headers,
+		Expect: ExpectHash, Hash: e.Hash, Digest: e.Digest,
+	}
+}
+
+// same compares the requests of two probes.
+func (p Probe) same(o Probe) bool {
+	return p.Entry == o.Entry && p.Service == o.Service && p.ServicePort == o.ServicePort &&
+		p.Scheme == o.Scheme && p.Host == o.Host && p.Path == o.Path && slices.Equal(p.Headers, o.Headers)
+}
+
+// concrete picks a host that can be asked for: the longest, which is a full name,
+// first by name among equals.
+func concrete(hosts []string) string {
+	longest := slices.MaxFunc(hosts, func(a, b string) int {
+		if len(a) != len(b) {
+			return len(a) - len(b)
+		}
+		return strings.Compare(b, a)
+	})
+	if suffix, wild := strings.CutPrefix(longest, "*."); wild {
+		return "probe." + suffix
+	}
+	return longest
+}
+
+// portOf finds the Service port that leads to a gateway's listener. Istio takes the
+// number in a Gateway for that of a Service port; a gateway may also be written for
+// the pods' own port, as knative-local-gateway is.
+func portOf(pods snapshot.Service, number uint32) (snapshot.Port, bool) {
+	for _, p := range pods.Ports {
+		if p.Number == int32(number) {
+			return p, true
+		}
+	}
+	for _, p := range pods.Ports {
+		if p.Target == int32(number) {
+			return p, true
+		}
+	}
+	return snapshot.Port{}, false
+}
+
+func scopeOf(kind Kind) model.Scope {
+	if kind == Local {
+		return config.Local
+	}
+	return config.External
+}
