@@ -118,6 +118,7 @@ type Certificate struct {
 	Hosts  []string             `json:"hosts"`
 	Secret types.NamespacedName `json:"secret"`
 	UID    types.UID            `json:"uid,omitempty"`
+	Labels []KV                 `json:"labels,omitempty"`
 	Source string               `json:"source"`
 	// Index is the position in spec.tls; it is part of names we give.
 	Index int `json:"index"`

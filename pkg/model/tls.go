@@ -26,7 +26,7 @@ func (in *ingest) certificates(served []VirtualHost) []Certificate {
 			continue
 		}
 		out = append(out, Certificate{
-			Hosts: hosts, Secret: secret.Secret, UID: secret.UID, Source: path, Index: i,
+			Hosts: hosts, Secret: secret.Secret, UID: secret.UID, Labels: secret.Labels, Source: path, Index: i,
 		})
 	}
 	return out

@@ -91,8 +91,8 @@ func (d *decider) credential(c model.Certificate, namespace string) string {
 		return c.Secret.Name
 	}
 	to := types.NamespacedName{Namespace: namespace, Name: copyName(d.model.Name.Name, c.UID)}
-	if one := (Copy{From: c.Secret, To: to}); !slices.Contains(d.plan.Copies, one) {
-		d.plan.Copies = append(d.plan.Copies, one)
+	if !slices.ContainsFunc(d.plan.Copies, func(one Copy) bool { return one.To == to }) {
+		d.plan.Copies = append(d.plan.Copies, Copy{From: c.Secret, To: to, Labels: c.Labels})
 	}
 	return to.Name
 }

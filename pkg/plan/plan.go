@@ -97,6 +97,8 @@ type Server struct {
 type Copy struct {
 	From types.NamespacedName `json:"from"`
 	To   types.NamespacedName `json:"to"`
+	// Labels are carried on from the origin.
+	Labels []model.KV `json:"labels,omitempty"`
 }
 
 // Address is what an Ingress publishes for a scope: either the host of a

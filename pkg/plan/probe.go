@@ -37,12 +37,15 @@ func (d *decider) atShared(e Exposure, entry Entry) {
 		}
 		for _, s := range g.Servers {
 			tls := s.Protocol == "HTTPS"
-			if s.ClientCertificate || !(tls || plainProtocol(s.Protocol)) {
+			if s.ClientCertificate || s.Passthrough || !(tls || plainProtocol(s.Protocol)) {
 				// No answer can be had without a certificate, or over another protocol.
 				continue
 			}
-			redirect := !tls && (s.Redirect || d.redirectsAt(e, g, s.Port))
-			d.probeServer(e, entry, g.Pods, Server{Port: s.Port, Hosts: s.Hosts, Redirect: redirect}, tls)
+			if d.redirectsAt(e, g, s.Port) {
+				// Our own listener speaks for this port; it is proved as such.
+				continue
+			}
+			d.probeServer(e, entry, g.Pods, Server{Port: s.Port, Hosts: s.Hosts, Redirect: s.Redirect}, tls)
 		}
 	}
 }

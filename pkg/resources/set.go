@@ -22,12 +22,23 @@ type Set struct {
 // data and type to To, with these labels and annotations. No key passes through
 // here.
 type SecretCopy struct {
-	From, To    types.NamespacedName
+	From        types.NamespacedName
+	To          types.NamespacedName
 	Labels      map[string]string
 	Annotations map[string]string
 }
 
 // Render says a Plan in Istio's words.
 func Render(p plan.Plan) Set {
-	return Set{}
+	var set Set
+	for _, c := range p.Copies {
+		set.Secrets = append(set.Secrets, secretCopy(p.Owner, c))
+	}
+	for _, l := range p.Listeners {
+		set.Gateways = append(set.Gateways, gateway(p, l))
+	}
+	for _, e := range p.Exposures {
+		set.VirtualServices = append(set.VirtualServices, virtualService(p, e))
+	}
+	return set
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"knative.dev/networking/pkg/apis/networking"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -19,6 +20,10 @@ func certificate(r Reader, name types.NamespacedName) Certificate {
 		return Certificate{Secret: name}
 	}
 	out := Certificate{Secret: name, Found: true, UID: s.UID}
+	if uid, ok := s.Labels[networking.CertificateUIDLabelKey]; ok {
+		// Controllers that watch certificates only would not see a copy without it.
+		out.Labels = []KV{{Key: networking.CertificateUIDLabelKey, Value: uid}}
+	}
 	names, err := dnsNames(s.Data[corev1.TLSCertKey])
 	if err != nil {
 		out.Fault = err.Error()

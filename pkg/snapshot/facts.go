@@ -43,19 +43,18 @@ func servers(r Reader, name types.NamespacedName) ([]Server, bool) {
 			Port:              s.GetPort().GetNumber(),
 			Protocol:          strings.ToUpper(s.GetPort().GetProtocol()),
 			Redirect:          s.GetTls().GetHttpsRedirect(),
-			ClientCertificate: asksClientCertificate(s.GetTls()),
+			ClientCertificate: modeIn(s.GetTls(), v1alpha3.ServerTLSSettings_MUTUAL, v1alpha3.ServerTLSSettings_ISTIO_MUTUAL),
+			Passthrough:       modeIn(s.GetTls(), v1alpha3.ServerTLSSettings_PASSTHROUGH, v1alpha3.ServerTLSSettings_AUTO_PASSTHROUGH),
 			Hosts:             hostsWithoutNamespace(s.GetHosts()),
 		})
 	}
 	return out, true
 }
 
-func asksClientCertificate(tls *v1alpha3.ServerTLSSettings) bool {
-	switch tls.GetMode() {
-	case v1alpha3.ServerTLSSettings_MUTUAL, v1alpha3.ServerTLSSettings_ISTIO_MUTUAL:
-		return true
-	}
-	return false
+// modeIn says whether TLS settings that are present have one of the modes; the
+// zero value of the mode is PASSTHROUGH, so absence must not be read as a mode.
+func modeIn(tls *v1alpha3.ServerTLSSettings, modes ...v1alpha3.ServerTLSSettings_TLSmode) bool {
+	return tls != nil && !tls.GetHttpsRedirect() && slices.Contains(modes, tls.GetMode())
 }
 
 // hostsWithoutNamespace drops the namespace that a Gateway may put before a host

@@ -72,6 +72,8 @@ type Certificate struct {
 	UID    types.UID
 	// Names are the DNS names of the leaf certificate, sorted.
 	Names []string
+	// Labels are those that a copy must carry on.
+	Labels []KV
 	// Fault says why Names is empty though the Secret exists.
 	Fault string
 }
@@ -94,5 +96,7 @@ type Server struct {
 	Redirect bool
 	// ClientCertificate: no handshake without one.
 	ClientCertificate bool
-	Hosts             []string
+	// Passthrough: TLS is not ended here, so no HTTP route applies.
+	Passthrough bool
+	Hosts       []string
 }

@@ -1,0 +1,34 @@
+package resources
+
+import (
+	"knative.dev/networking/pkg/apis/networking"
+
+	"github.com/net-mesh/net-mesh/pkg/plan"
+)
+
+// OwnerNamespaceLabel completes IngressLabel on objects outside the owner's
+// namespace, where no owner reference can point to it.
+const OwnerNamespaceLabel = "net-mesh.dev/ingress-namespace"
+
+// secretCopy carries net-istio's labels of a copy, which name the origin, and
+// labels that name the owner: with them a copy is found without knowing the
+// configuration under which it was made.
+func secretCopy(owner plan.Owner, c plan.Copy) SecretCopy {
+	out := SecretCopy{
+		From: c.From,
+		To:   c.To,
+		Labels: map[string]string{
+			networking.OriginSecretNameLabelKey:      LabelValue(c.From.Name),
+			networking.OriginSecretNamespaceLabelKey: c.From.Namespace,
+			IngressLabel:                             LabelValue(owner.Name),
+			OwnerNamespaceLabel:                      owner.Namespace,
+		},
+	}
+	for _, kv := range c.Labels {
+		out.Labels[kv.Key] = kv.Value
+	}
+	if LabelValue(c.From.Name) != c.From.Name {
+		out.Annotations = map[string]string{networking.OriginSecretNameLabelKey: c.From.Name}
+	}
+	return out
+}

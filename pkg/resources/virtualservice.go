@@ -1,0 +1,107 @@
+package resources
+
+import (
+	"fmt"
+	"slices"
+
+	"istio.io/api/networking/v1alpha3"
+	istiov1 "istio.io/client-go/pkg/apis/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"knative.dev/networking/pkg/http/header"
+
+	"github.com/net-mesh/net-mesh/pkg/model"
+	"github.com/net-mesh/net-mesh/pkg/plan"
+)
+
+// virtualService renders one Exposure. Neither match.gateways nor match.authority
+// is written: an Exposure has one kind of entry, and its hosts share all routes.
+func virtualService(p plan.Plan, e plan.Exposure) *istiov1.VirtualService {
+	out := &istiov1.VirtualService{
+		TypeMeta:   metav1.TypeMeta{APIVersion: istiov1.SchemeGroupVersion.String(), Kind: "VirtualService"},
+		ObjectMeta: meta(p, e.Name),
+	}
+	out.Spec.Hosts = e.Hosts
+	for _, entry := range e.Entries {
+		out.Spec.Gateways = append(out.Spec.Gateways, string(entry))
+	}
+	for _, r := range e.Routes {
+		route := httpRoute(p.Owner.Name, r)
+		if e.Probed {
+			out.Spec.Http = append(out.Spec.Http, probed(route, r, e))
+		}
+		out.Spec.Http = append(out.Spec.Http, route)
+	}
+	return out
+}
+
+// httpRoute is named after the field it came from, which shows in proxies' logs and
+// route tables.
+func httpRoute(ingress string, r model.Route) *v1alpha3.HTTPRoute {
+	out := &v1alpha3.HTTPRoute{
+		Name:    fmt.Sprintf("%s.%d.%d", ingress, r.Source.Rule, r.Source.Path),
+		Match:   match(r.Match),
+		Headers: setRequest(r.SetHeaders),
+		// Without this Istio retries twice, and Knative's contract is not to.
+		Retries: &v1alpha3.HTTPRetry{Attempts: 0},
+	}
+	if r.RewriteHost != "" {
+		out.Rewrite = &v1alpha3.HTTPRewrite{Authority: r.RewriteHost}
+	}
+	for _, s := range r.Splits {
+		out.Route = append(out.Route, destination(s, len(r.Splits)))
+	}
+	return out
+}
+
+// probed is the copy of a route for requests that ask for the hash of the
+// Ingress: it tells the backend, which answers with it, and names the Exposure in
+// the response.
+func probed(route *v1alpha3.HTTPRoute, r model.Route, e plan.Exposure) *v1alpha3.HTTPRoute {
+	out := route.DeepCopy()
+	out.Name += ".probe"
+	m := r.Match
+	m.Headers = append(slices.Clone(m.Headers), model.KV{Key: header.HashKey, Value: header.HashValueOverride})
+	out.Match = match(m)
+	out.Headers = setRequest(append(slices.Clone(r.SetHeaders), model.KV{Key: header.HashKey, Value: e.Hash}))
+	out.Headers.Response = &v1alpha3.Headers_HeaderOperations{Set: map[string]string{plan.DigestHeader: e.Digest}}
+	return out
+}
+
+func destination(s model.Split, of int) *v1alpha3.HTTPRouteDestination {
+	out := &v1alpha3.HTTPRouteDestination{
+		Destination: &v1alpha3.Destination{
+			Host: s.Backend.Host,
+			Port: &v1alpha3.PortSelector{Number: s.Backend.Port},
+		},
+		Headers: setRequest(s.SetHeaders),
+	}
+	if of > 1 {
+		out.Weight = s.Percent
+	}
+	return out
+}
+
+// match is nil for a Match that takes everything.
+func match(m model.Match) []*v1alpha3.HTTPMatchRequest {
+	if m.PathPrefix == "" && len(m.Headers) == 0 {
+		return nil
+	}
+	out := &v1alpha3.HTTPMatchRequest{}
+	if m.PathPrefix != "" {
+		out.Uri = &v1alpha3.StringMatch{MatchType: &v1alpha3.StringMatch_Prefix{Prefix: m.PathPrefix}}
+	}
+	for _, h := range m.Headers {
+		if out.Headers == nil {
+			out.Headers = map[string]*v1alpha3.StringMatch{}
+		}
+		out.Headers[h.Key] = &v1alpha3.StringMatch{MatchType: &v1alpha3.StringMatch_Exact{Exact: h.Value}}
+	}
+	return []*v1alpha3.HTTPMatchRequest{out}
+}
+
+func setRequest(headers []model.KV) *v1alpha3.Headers {
+	if len(headers) == 0 {
+		return nil
+	}
+	return &v1alpha3.Headers{Request: &v1alpha3.Headers_HeaderOperations{Set: toMap(headers)}}
+}
