@@ -1,0 +1,96 @@
+// Package apply answers: how does the cluster come to hold exactly a Set of objects?
+// It decides nothing: what is wanted arrives as a Set, whose it is as an owner.
+//
+// Sync only adds and widens; Prune narrows and deletes. Between the two the new way is
+// proven, so that a request is served by the old one or the new one at any moment.
+package apply
+
+import (
+	"context"
+	"errors"
+
+	"istio.io/client-go/pkg/clientset/versioned"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	"knative.dev/pkg/kmeta"
+
+	istiov1 "istio.io/client-go/pkg/apis/networking/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/net-mesh/net-mesh/pkg/finding"
+	"github.com/net-mesh/net-mesh/pkg/resources"
+)
+
+// Owner is the object on whose behalf a Set exists.
+type Owner interface {
+	kmeta.OwnerRefable
+	runtime.Object
+}
+
+// Changes says what Sync did and found.
+type Changes struct {
+	Created, Updated []finding.Ref
+	// Refused are objects of a wanted name that belong to somebody else. They were
+	// left alone.
+	Refused []finding.Ref
+	// Stale are objects of the owner that are no longer wanted. Prune deletes them.
+	Stale []finding.Ref
+}
+
+// Wrote says whether anything was created or updated.
+func (c Changes) Wrote() bool { return len(c.Created)+len(c.Updated) > 0 }
+
+// Caches are the informers' indexers that hold the kinds of a Set. Each must have been
+// given its index by AddIndexes.
+type Caches struct {
+	Secrets, Gateways, DestinationRules, VirtualServices cache.Indexer
+}
+
+// Writer makes Sets so.
+type Writer struct {
+	secrets          kind[*corev1.Secret]
+	gateways         kind[*istiov1.Gateway]
+	destinationRules kind[*istiov1.DestinationRule]
+	virtualServices  kind[*istiov1.VirtualService]
+}
+
+// NewWriter returns a Writer that compares with caches and writes with the clients.
+func NewWriter(kube kubernetes.Interface, istio versioned.Interface, caches Caches) *Writer {
+	return &Writer{
+		secrets:          secretKind(kube, caches.Secrets),
+		gateways:         gatewayKind(istio, caches.Gateways),
+		destinationRules: destinationRuleKind(istio, caches.DestinationRules),
+		virtualServices:  virtualServiceKind(istio, caches.VirtualServices),
+	}
+}
+
+// Sync creates what is missing and updates what differs, without taking anything away
+// that may still serve. What one object's failure does not touch is written all the
+// same; the error joins all failures of the API.
+func (w *Writer) Sync(ctx context.Context, owner Owner, set resources.Set) (Changes, error) {
+	var c Changes
+	copies, missing := w.copies(owner, set.Secrets)
+	err := errors.Join(missing,
+		w.secrets.sync(ctx, owner, copies, &c),
+		w.gateways.sync(ctx, owner, set.Gateways, &c),
+		w.destinationRules.sync(ctx, owner, set.DestinationRules, &c),
+		w.virtualServices.sync(ctx, owner, w.widened(owner, set.VirtualServices), &c))
+	if err != nil {
+		return c, err
+	}
+	return c, w.virtualServices.remove(ctx, owner, w.superseded(owner, set.VirtualServices))
+}
+
+// Prune narrows what Sync widened and deletes what the owner has beside the Set, in
+// reverse order of application. The empty Set takes everything away.
+func (w *Writer) Prune(ctx context.Context, owner Owner, set resources.Set) error {
+	if err := w.virtualServices.sync(ctx, owner, set.VirtualServices, &Changes{}); err != nil {
+		return err
+	}
+	return errors.Join(
+		w.virtualServices.remove(ctx, owner, w.virtualServices.stale(owner, set.VirtualServices)),
+		w.destinationRules.remove(ctx, owner, w.destinationRules.stale(owner, set.DestinationRules)),
+		w.gateways.remove(ctx, owner, w.gateways.stale(owner, set.Gateways)),
+		w.secrets.remove(ctx, owner, w.secrets.stale(owner, named(set.Secrets))))
+}

@@ -1,0 +1,201 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+
+	apierrs "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/cache"
+	"knative.dev/pkg/kmeta"
+
+	"github.com/net-mesh/net-mesh/pkg/finding"
+)
+
+// object is what all kinds have in common.
+type object interface {
+	metav1.Object
+	runtime.Object
+}
+
+// client is the part of a typed client that writing needs.
+type client[T object] interface {
+	Create(ctx context.Context, object T, opts metav1.CreateOptions) (T, error)
+	Update(ctx context.Context, object T, opts metav1.UpdateOptions) (T, error)
+	Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error
+}
+
+// kind describes one kind of object to the one path that compares and writes.
+type kind[T object] struct {
+	name   string
+	cached cache.Indexer
+	client func(namespace string) client[T]
+	// key is the value under which the index lists an owner's objects.
+	key func(Owner) string
+	// owns says whether an object that exists is the owner's, given what it wants.
+	owns func(o Owner, have, want T) bool
+	// same and set compare and copy the content that is ours, metadata aside.
+	same func(have, want T) bool
+	set  func(into, from T)
+	// local kinds live in the owner's namespace, so they can carry an owner reference.
+	local bool
+}
+
+// sync creates first and updates then: a host that moves from one object to another is
+// never in neither.
+func (k kind[T]) sync(ctx context.Context, owner Owner, wanted []T, c *Changes) error {
+	var errs []error
+	var existing [][2]T
+	for _, want := range wanted {
+		have, found := k.get(want)
+		switch {
+		case !found:
+			errs = append(errs, k.create(ctx, owner, want, c))
+		case !k.owns(owner, have, want):
+			c.Refused = append(c.Refused, k.ref(have))
+		default:
+			existing = append(existing, [2]T{have, want})
+		}
+	}
+	for _, pair := range existing {
+		errs = append(errs, k.update(ctx, owner, pair[0], pair[1], c))
+	}
+	for _, o := range k.stale(owner, wanted) {
+		c.Stale = append(c.Stale, k.ref(o))
+	}
+	return errors.Join(errs...)
+}
+
+func (k kind[T]) create(ctx context.Context, owner Owner, want T, c *Changes) error {
+	want = want.DeepCopyObject().(T)
+	k.own(owner, want)
+	_, err := k.client(want.GetNamespace()).Create(ctx, want, metav1.CreateOptions{})
+	if err != nil {
+		return k.failed(ctx, owner, "create", want, err)
+	}
+	tell(ctx, owner, eventCreated, k.ref(want))
+	c.Created = append(c.Created, k.ref(want))
+	return nil
+}
+
+// update writes only what is ours: the content, and the labels and annotations that are
+// wanted. What others have put beside them stays.
+func (k kind[T]) update(ctx context.Context, owner Owner, have, want T, c *Changes) error {
+	owned := !k.local || metav1.IsControlledBy(have, owner.GetObjectMeta())
+	if owned && k.same(have, want) && within(want.GetLabels(), have.GetLabels()) &&
+		within(want.GetAnnotations(), have.GetAnnotations()) {
+		return nil
+	}
+	next := have.DeepCopyObject().(T)
+	k.set(next, want)
+	next.SetLabels(merged(have.GetLabels(), want.GetLabels()))
+	next.SetAnnotations(merged(have.GetAnnotations(), want.GetAnnotations()))
+	k.own(owner, next)
+	if _, err := k.client(next.GetNamespace()).Update(ctx, next, metav1.UpdateOptions{}); err != nil {
+		return k.failed(ctx, owner, "update", next, err)
+	}
+	tell(ctx, owner, eventUpdated, k.ref(next))
+	c.Updated = append(c.Updated, k.ref(next))
+	return nil
+}
+
+func (k kind[T]) remove(ctx context.Context, owner Owner, objects []T) error {
+	var errs []error
+	for _, o := range objects {
+		uid := o.GetUID()
+		err := k.client(o.GetNamespace()).Delete(ctx, o.GetName(), metav1.DeleteOptions{
+			// The cache may be old: never delete a successor of the same name.
+			Preconditions: &metav1.Preconditions{UID: &uid},
+		})
+		switch {
+		case apierrs.IsNotFound(err):
+		case err != nil:
+			errs = append(errs, k.failed(ctx, owner, "delete", o, err))
+		default:
+			tell(ctx, owner, eventDeleted, k.ref(o))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// stale lists the owner's objects that are not wanted.
+func (k kind[T]) stale(owner Owner, wanted []T) []T {
+	keep := map[string]bool{}
+	for _, o := range wanted {
+		keep[o.GetNamespace()+"/"+o.GetName()] = true
+	}
+	var out []T
+	for _, o := range k.owned(owner) {
+		if !keep[o.GetNamespace()+"/"+o.GetName()] {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// owned lists what the owner has, from the cache, by name.
+func (k kind[T]) owned(owner Owner) []T {
+	items, err := k.cached.ByIndex(ownerIndex, k.key(owner))
+	if err != nil {
+		panic(fmt.Sprintf("apply: the cache of %s was not given its index: %v", k.name, err))
+	}
+	out := make([]T, 0, len(items))
+	for _, item := range items {
+		out = append(out, item.(T))
+	}
+	return sortByName(out)
+}
+
+func (k kind[T]) get(want T) (T, bool) {
+	item, found, err := k.cached.GetByKey(want.GetNamespace() + "/" + want.GetName())
+	if err != nil || !found {
+		var none T
+		return none, false
+	}
+	return item.(T), true
+}
+
+// own makes the owner the controller of an object of its own namespace, so that the
+// garbage collector needs no help from us.
+func (k kind[T]) own(owner Owner, o T) {
+	if k.local && metav1.GetControllerOf(o) == nil {
+		o.SetOwnerReferences(append(o.GetOwnerReferences(), *kmeta.NewControllerRef(owner)))
+	}
+}
+
+func (k kind[T]) failed(ctx context.Context, owner Owner, verb string, o T, err error) error {
+	err = fmt.Errorf("cannot %s %s %s/%s: %w", verb, k.name, o.GetNamespace(), o.GetName(), err)
+	if rejected(err) {
+		warn(ctx, owner, eventRejected, err.Error())
+	}
+	return err
+}
+
+func (k kind[T]) ref(o T) finding.Ref {
+	return finding.Ref{Kind: k.name, Namespace: o.GetNamespace(), Name: o.GetName()}
+}
+
+// within says whether have contains every entry of want.
+func within(want, have map[string]string) bool {
+	for key, value := range want {
+		if got, ok := have[key]; !ok || got != value {
+			return false
+		}
+	}
+	return true
+}
+
+func merged(have, want map[string]string) map[string]string {
+	if len(want) == 0 {
+		return have
+	}
+	out := maps.Clone(have)
+	if out == nil {
+		out = map[string]string{}
+	}
+	maps.Copy(out, want)
+	return out
+}

@@ -1,0 +1,113 @@
+package apply
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	"knative.dev/networking/pkg/apis/networking"
+
+	"github.com/net-mesh/net-mesh/pkg/resources"
+)
+
+// HolderAnnotation names, as namespace/name, the Ingress for which a Secret was copied.
+// An owner reference cannot say it: it does not reach across namespaces.
+const HolderAnnotation = "net-mesh.dev/ingress"
+
+// uidLength is the length of a UID in the names of net-istio's copies.
+const uidLength = 36
+
+func secretKind(c kubernetes.Interface, cached cache.Indexer) kind[*corev1.Secret] {
+	return kind[*corev1.Secret]{
+		name: "Secret", cached: cached,
+		key:    holder,
+		owns:   holds,
+		client: func(ns string) client[*corev1.Secret] { return c.CoreV1().Secrets(ns) },
+		same: func(have, want *corev1.Secret) bool {
+			return have.Type == want.Type && reflect.DeepEqual(have.Data, want.Data)
+		},
+		set: func(into, from *corev1.Secret) { into.Data, into.Type = from.Data, from.Type },
+	}
+}
+
+// copies fulfils the promises of a Set: here, and only here, the bytes of a Secret are
+// touched. The error names the sources that have gone since the Set was made.
+func (w *Writer) copies(owner Owner, promised []resources.SecretCopy) ([]*corev1.Secret, error) {
+	var errs []error
+	out := make([]*corev1.Secret, 0, len(promised))
+	for i, want := range named(promised) {
+		from := promised[i].From
+		item, found, err := w.secrets.cached.GetByKey(from.String())
+		if err != nil || !found {
+			errs = append(errs, fmt.Errorf("cannot copy Secret %s to %s: it has gone", from, promised[i].To))
+			continue
+		}
+		source := item.(*corev1.Secret)
+		want.Data, want.Type = source.Data, source.Type
+		want.Annotations[HolderAnnotation] = holder(owner)
+		out = append(out, want)
+	}
+	return out, errors.Join(errs...)
+}
+
+// named gives the copies of a Set their metadata and no content.
+func named(promised []resources.SecretCopy) []*corev1.Secret {
+	out := make([]*corev1.Secret, 0, len(promised))
+	for _, p := range promised {
+		annotations := map[string]string{}
+		maps.Copy(annotations, p.Annotations)
+		labels := map[string]string{
+			networking.OriginSecretNameLabelKey:      p.From.Name,
+			networking.OriginSecretNamespaceLabelKey: p.From.Namespace,
+		}
+		maps.Copy(labels, p.Labels)
+		out = append(out, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+			Namespace: p.To.Namespace, Name: p.To.Name, Labels: labels, Annotations: annotations,
+		}})
+	}
+	return out
+}
+
+func holder(o Owner) string {
+	m := o.GetObjectMeta()
+	return m.GetNamespace() + "/" + m.GetName()
+}
+
+// holds refuses every Secret that is not labelled as a copy of this very source, and
+// every copy made for another Ingress.
+func holds(o Owner, have, want *corev1.Secret) bool {
+	if by, ok := have.Annotations[HolderAnnotation]; ok && by != holder(o) {
+		return false
+	}
+	for _, label := range []string{networking.OriginSecretNameLabelKey, networking.OriginSecretNamespaceLabelKey} {
+		if have.Labels[label] == "" || have.Labels[label] != want.Labels[label] {
+			return false
+		}
+	}
+	return true
+}
+
+// holderOf indexes copies by the Ingress they were made for. net-istio's copies do not
+// name it, but are called <ingress>-<UID of the source>, and Serving keeps the source in
+// the namespace of the Ingress.
+func holderOf(o any) ([]string, error) {
+	s := o.(*corev1.Secret)
+	namespace := s.Labels[networking.OriginSecretNamespaceLabelKey]
+	if namespace == "" {
+		return nil, nil
+	}
+	if by, ok := s.Annotations[HolderAnnotation]; ok {
+		return []string{by}, nil
+	}
+	cut := len(s.Name) - uidLength - 1
+	if cut <= 0 || s.Name[cut] != '-' || strings.Count(s.Name[cut+1:], "-") != 4 {
+		return nil, nil
+	}
+	return []string{namespace + "/" + s.Name[:cut]}, nil
+}

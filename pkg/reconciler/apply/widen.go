@@ -1,0 +1,89 @@
+package apply
+
+import (
+	"slices"
+
+	istiov1 "istio.io/client-go/pkg/apis/networking/v1"
+)
+
+// meshGateway is Istio's word for every sidecar.
+const meshGateway = "mesh"
+
+// widened lets each VirtualService keep the hosts and gateways it has until the new ones
+// are proven, except for those that another one of the Set takes over.
+func (w *Writer) widened(owner Owner, wanted []*istiov1.VirtualService) []*istiov1.VirtualService {
+	out := make([]*istiov1.VirtualService, 0, len(wanted))
+	for _, want := range wanted {
+		have, found := w.virtualServices.get(want)
+		if !found || !controls(owner, have, want) || limitsGateways(have) {
+			out = append(out, want)
+			continue
+		}
+		next := want.DeepCopy()
+		next.Spec.Hosts = union(want.Spec.Hosts, free(have.Spec.Hosts, wanted, hostsOf))
+		next.Spec.Gateways = union(want.Spec.Gateways, free(have.Spec.Gateways, wanted, gatewaysOf))
+		out = append(out, next)
+	}
+	return out
+}
+
+// superseded lists the stale VirtualServices that stand in the way of the proof: Istio
+// would go on serving a host from the older of two objects that claim it.
+func (w *Writer) superseded(owner Owner, wanted []*istiov1.VirtualService) []*istiov1.VirtualService {
+	var out []*istiov1.VirtualService
+	for _, old := range w.virtualServices.stale(owner, wanted) {
+		if slices.ContainsFunc(wanted, func(v *istiov1.VirtualService) bool { return rival(old, v) }) {
+			out = append(out, old)
+		}
+	}
+	return out
+}
+
+func rival(a, b *istiov1.VirtualService) bool {
+	return intersect(a.Spec.Hosts, b.Spec.Hosts) && intersect(gatewaysOf(a), gatewaysOf(b))
+}
+
+// limitsGateways recognises net-istio's VirtualServices: their routes say for themselves
+// at which gateways they hold, so a host kept with our routes would be served at all.
+func limitsGateways(v *istiov1.VirtualService) bool {
+	for _, route := range v.Spec.Http {
+		for _, match := range route.Match {
+			if len(match.Gateways) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func hostsOf(v *istiov1.VirtualService) []string { return v.Spec.Hosts }
+
+func gatewaysOf(v *istiov1.VirtualService) []string {
+	if len(v.Spec.Gateways) == 0 {
+		return []string{meshGateway}
+	}
+	return v.Spec.Gateways
+}
+
+// free lists the names that no wanted object claims.
+func free(names []string, wanted []*istiov1.VirtualService, of func(*istiov1.VirtualService) []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return slices.ContainsFunc(wanted, func(v *istiov1.VirtualService) bool { return slices.Contains(of(v), name) })
+	})
+}
+
+// union keeps the order of want and appends the rest, so that a second pass changes
+// nothing.
+func union(want, rest []string) []string {
+	out := slices.Clone(want)
+	for _, name := range rest {
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func intersect(a, b []string) bool {
+	return slices.ContainsFunc(a, func(s string) bool { return slices.Contains(b, s) })
+}
