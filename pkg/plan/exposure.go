@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -32,17 +33,17 @@ func (d *decider) exposures() {
 		d.checkRewrites(vh)
 	}
 	for _, share := range d.inMesh() {
-		d.expose(Mesh, []Entry{MeshEntry}, share.hosts, share.routes)
+		d.expose(Mesh, []Entry{MeshEntry}, share)
 	}
 }
 
 func (d *decider) atGateways(kind Kind, vh model.VirtualHost) {
-	var hosts []string
+	s := share{first: vh.Hosts[0].Name, routes: vh.Routes}
 	for _, h := range vh.Hosts {
-		hosts = append(hosts, h.Name)
-		hosts = append(hosts, h.Short...)
+		s.hosts = append(s.hosts, h.Name)
+		s.hosts = append(s.hosts, h.Short...)
 	}
-	entries := d.entries(vh.Scope, hosts)
+	entries := d.entries(vh.Scope, s.hosts)
 	if len(entries) == 0 {
 		// Nothing may be encoded as emptiness. The reason has been reported where the
 		// listener could not be made.
@@ -50,13 +51,13 @@ func (d *decider) atGateways(kind Kind, vh model.VirtualHost) {
 		return
 	}
 	d.because(vh.Source, "exposed as "+string(kind), "gateways are configured for scope "+string(vh.Scope))
-	d.expose(kind, entries, hosts, vh.Routes)
+	d.expose(kind, entries, s)
 }
 
-func (d *decider) expose(kind Kind, entries []Entry, hosts []string, routes []model.Route) {
-	slices.Sort(hosts)
+func (d *decider) expose(kind Kind, entries []Entry, s share) {
+	slices.Sort(s.hosts)
 	e := Exposure{
-		Kind: kind, Entries: entries, Hosts: slices.Compact(hosts), Routes: routes,
+		Kind: kind, Entries: entries, Hosts: slices.Compact(s.hosts), Routes: s.routes,
 		// Serving and Knative's conformance tests probe through sidecars too.
 		Probed: true,
 		Hash:   d.model.Hash,
@@ -67,13 +68,15 @@ func (d *decider) expose(kind Kind, entries []Entry, hosts []string, routes []mo
 			earlier++
 		}
 	}
-	e.Name = exposureName(d.model.Name.Name, kind, earlier, e.Hosts)
+	e.Name = exposureName(d.model.Name.Name, kind, earlier, s.first)
 	e.Digest = digest(e)[:16]
 	d.plan.Exposures = append(d.plan.Exposures, e)
 }
 
-// share is a set of names in the mesh with one set of routes.
+// share is a set of names with one set of routes; first is the full name it is
+// known by.
 type share struct {
+	first  string
 	hosts  []string
 	routes []model.Route
 }
@@ -84,13 +87,19 @@ func (d *decider) inMesh() []share {
 	var shares []share
 	at, taken := map[string]int{}, map[string]bool{}
 	for _, vh := range d.forMesh() {
+		var first string
 		var hosts []string
 		for _, h := range vh.Hosts {
-			if !d.reachesMesh(vh, h) || taken[h.Name] {
+			if !d.reachesMesh(vh, h) {
+				continue
+			}
+			if taken[h.Name] {
+				d.because(h.Name, vh.Source+" not exposed in the mesh", "a cluster-local rule names the same host")
 				continue
 			}
 			taken[h.Name] = true
 			hosts = append(hosts, d.meshNames(h)...)
+			first = cmp.Or(first, h.Name)
 		}
 		if len(hosts) == 0 {
 			continue
@@ -101,7 +110,7 @@ func (d *decider) inMesh() []share {
 			continue
 		}
 		at[key] = len(shares)
-		shares = append(shares, share{hosts: hosts, routes: vh.Routes})
+		shares = append(shares, share{first: first, hosts: hosts, routes: vh.Routes})
 	}
 	return shares
 }

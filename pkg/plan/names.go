@@ -14,12 +14,12 @@ import (
 )
 
 // exposureName is <ingress>-<kind>, net-istio's name, for the first Exposure of a
-// kind. Further ones carry a hash of their first host: it stays the same when
-// routes change, and no host is in two.
-func exposureName(ingress string, kind Kind, earlier int, hosts []string) string {
+// kind. Further ones carry a hash of a host's full name: it stays the same when
+// routes, modes or abbreviations change, and no host is in two of a kind.
+func exposureName(ingress string, kind Kind, earlier int, host string) string {
 	suffix := "-" + string(kind)
 	if earlier > 0 {
-		suffix += "-" + digest(hosts[0])[:8]
+		suffix += "-" + digest(host)[:8]
 	}
 	return kmeta.ChildName(ingress, suffix)
 }
@@ -49,9 +49,14 @@ func portName(ingress types.NamespacedName, index int) string {
 	return fmt.Sprintf("%s/%s:%d", ingress.Namespace, name, index)
 }
 
-// copyName is net-istio's name for the copy of a Secret.
+// copyName is net-istio's name for the copy of a Secret; a name that would be too
+// long for one is hashed.
 func copyName(ingress string, secret types.UID) string {
-	return ingress + "-" + string(secret)
+	name := ingress + "-" + string(secret)
+	if len(name) > validation.DNS1123SubdomainMaxLength {
+		return digest(ingress)[:16] + "-" + string(secret)
+	}
+	return name
 }
 
 // digest is equal for equal values.

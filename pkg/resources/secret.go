@@ -1,6 +1,10 @@
 package resources
 
 import (
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"knative.dev/networking/pkg/apis/networking"
 
 	"github.com/net-mesh/net-mesh/pkg/plan"
@@ -31,4 +35,21 @@ func secretCopy(owner plan.Owner, c plan.Copy) SecretCopy {
 		out.Annotations = map[string]string{networking.OriginSecretNameLabelKey: c.From.Name}
 	}
 	return out
+}
+
+// originAnnotation says in printed promises where the data is to come from.
+const originAnnotation = "net-mesh.dev/data-from"
+
+func (c SecretCopy) promise() *corev1.Secret {
+	annotations := maps.Clone(c.Annotations)
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[originAnnotation] = c.From.String()
+	return &corev1.Secret{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: c.To.Namespace, Name: c.To.Name, Labels: c.Labels, Annotations: annotations,
+		},
+	}
 }

@@ -42,3 +42,22 @@ func Render(p plan.Plan) Set {
 	}
 	return set
 }
+
+// All lists the objects in the order of application, for printing; a SecretCopy is
+// shown as the Secret it promises, without data.
+func (s Set) All() []any {
+	var all []any
+	for _, c := range s.Secrets {
+		all = append(all, c.promise())
+	}
+	for _, g := range s.Gateways {
+		all = append(all, g)
+	}
+	for _, d := range s.DestinationRules {
+		all = append(all, d)
+	}
+	for _, v := range s.VirtualServices {
+		all = append(all, v)
+	}
+	return all
+}

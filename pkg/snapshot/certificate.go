@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"knative.dev/networking/pkg/apis/networking"
 	"k8s.io/apimachinery/pkg/types"
+	"knative.dev/networking/pkg/apis/networking"
 )
 
 // certificate reduces a Secret to what its certificate says. The key is not
