@@ -1,0 +1,151 @@
+package config_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/net-mesh/net-mesh/pkg/config"
+)
+
+func gateway(namespace, name, service string, labels map[string]string) config.Gateway {
+	g := config.Gateway{
+		Name:        types.NamespacedName{Namespace: namespace, Name: name},
+		Service:     types.NamespacedName{Namespace: "istio-system", Name: service},
+		ServiceHost: service + ".istio-system.svc.cluster.local",
+	}
+	if labels != nil {
+		g.Selector = &metav1.LabelSelector{MatchLabels: labels}
+	}
+	return g
+}
+
+var (
+	defaultExternal = []config.Gateway{gateway("knative-serving", "knative-ingress-gateway", "istio-ingressgateway", nil)}
+	defaultLocal    = []config.Gateway{gateway("knative-serving", "knative-local-gateway", "knative-local-gateway", nil)}
+)
+
+func TestParseIstio(t *testing.T) {
+	for name, tt := range map[string]struct {
+		data     map[string]string
+		want     config.Istio
+		findings []string
+	}{
+		"nothing said means the defaults": {
+			want: config.Istio{External: defaultExternal, Local: defaultLocal},
+		},
+		"a blank value means the default": {
+			data: map[string]string{"external-gateways": " \n", "local-gateways": "[]\n"},
+			want: config.Istio{External: defaultExternal, Local: []config.Gateway{}},
+		},
+		"an empty list means none": {
+			data: map[string]string{"external-gateways": "[]", "local-gateways": "[]"},
+			want: config.Istio{External: []config.Gateway{}, Local: []config.Gateway{}},
+		},
+		"lists with selectors": {
+			data: map[string]string{"external-gateways": `
+- {namespace: a, name: b, service: c.istio-system.svc.cluster.local.}
+- {namespace: d, name: e, service: f.istio-system.svc.cluster.local, labelSelector: {matchLabels: {x: z}}}`},
+			want: config.Istio{
+				External: []config.Gateway{gateway("a", "b", "c", nil), gateway("d", "e", "f", map[string]string{"x": "z"})},
+				Local:    defaultLocal,
+			},
+		},
+		"an unknown field is told": {
+			data:     map[string]string{"local-gateways": "- {namespace: a, name: b, service: c.istio-system.svc.cluster.local, colour: red}"},
+			want:     config.Istio{External: defaultExternal, Local: []config.Gateway{gateway("a", "b", "c", nil)}},
+			findings: []string{"data.local-gateways"},
+		},
+		"the legacy format": {
+			data: map[string]string{
+				"gateway.ns.one.dotted": "c.istio-system.svc.cluster.local",
+				"gateway.two":           "c.istio-system.svc.cluster.local",
+			},
+			want: config.Istio{
+				External: []config.Gateway{gateway("ns", "one.dotted", "c", nil), gateway("knative-serving", "two", "c", nil)},
+				Local:    defaultLocal,
+			},
+		},
+		"an old ConfigMap keeps working": {
+			data: map[string]string{
+				"local-gateway.mesh": "mesh", "enable-virtualservice-status": "true", "typo": "x", "_example": "x",
+				"local-gateway.ns.l": "c.istio-system.svc.cluster.local",
+			},
+			want:     config.Istio{External: defaultExternal, Local: []config.Gateway{gateway("ns", "l", "c", nil)}},
+			findings: []string{"data.enable-virtualservice-status", "data.local-gateway.mesh", "data.typo"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, findings, err := config.ParseIstio(tt.data, "cluster.local", "knative-serving")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error("(-want +got)", diff)
+			}
+			var paths []string
+			for _, f := range findings {
+				paths = append(paths, f.Path)
+			}
+			if diff := cmp.Diff(tt.findings, paths); diff != "" {
+				t.Error("findings (-want +got)", diff)
+			}
+		})
+	}
+}
+
+func TestParseIstioRefuses(t *testing.T) {
+	for name, tt := range map[string]struct {
+		data map[string]string
+		want string
+	}{
+		"mixed formats":            {map[string]string{"external-gateways": "[]", "gateway.a.b": "c.d.svc"}, "cannot be mixed"},
+		"no default gateway":       {map[string]string{"local-gateways": "- {namespace: a, name: b, service: c.d.svc, labelSelector: {}}"}, "exactly one"},
+		"two default gateways":     {map[string]string{"local-gateways": "- &g {namespace: a, name: b, service: c.d.svc}\n- *g"}, "exactly one"},
+		"a list that is a comment": {map[string]string{"local-gateways": "# none"}, `write "[]"`},
+		"no list":                  {map[string]string{"external-gateways": "yes"}, "want a YAML list"},
+		"no name":                  {map[string]string{"external-gateways": "- {namespace: a, service: c.d.svc}"}, "name is missing"},
+		"a short service":          {map[string]string{"external-gateways": "- {namespace: a, name: b, service: c.d}"}, "want <name>.<namespace>.svc"},
+		"no service, old format":   {map[string]string{"gateway.a.b": ""}, "service is missing"},
+		"a broken selector":        {map[string]string{"external-gateways": "- {namespace: a, name: b, service: c.d.svc, labelSelector: {matchExpressions: [{key: a, operator: Nah}]}}"}, "labelSelector"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, err := config.ParseIstio(tt.data, "cluster.local", "knative-serving")
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error = %v, want one that says %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestForChoosesByLabelAndElseTheDefault(t *testing.T) {
+	istio := config.Istio{External: []config.Gateway{
+		gateway("a", "default", "c", nil),
+		gateway("a", "x", "c", map[string]string{"zone": "x"}),
+		gateway("a", "x2", "c", map[string]string{"zone": "x"}),
+	}}
+	for zone, want := range map[string][]config.Gateway{
+		"x": istio.External[1:],
+		"y": istio.External[:1],
+	} {
+		if diff := cmp.Diff(want, istio.For(config.External, map[string]string{"zone": zone})); diff != "" {
+			t.Error("zone", zone, "(-want +got)", diff)
+		}
+	}
+	if got := istio.For(config.Local, nil); len(got) != 0 {
+		t.Error("For(Local) =", got, "want none")
+	}
+}
+
+func TestParseNetwork(t *testing.T) {
+	got, err := config.ParseNetwork(map[string]string{"cluster-local-domain-tls": "enabled", "enable-mesh-pod-addressability": "true"})
+	if want := (config.Network{ClusterLocalDomainTLS: true, MeshPodAddressability: true}); err != nil || got != want {
+		t.Errorf("ParseNetwork = %+v, %v, want %+v", got, err, want)
+	}
+	if _, err := config.ParseNetwork(map[string]string{"cluster-local-domain-tls": "perhaps"}); err == nil {
+		t.Error("ParseNetwork accepts a wrong value")
+	}
+}

@@ -1,0 +1,68 @@
+package model
+
+import (
+	"slices"
+	"strings"
+)
+
+// Request is what routing looks at.
+type Request struct {
+	Host    string
+	Path    string
+	Headers []KV
+}
+
+// Match is what a Model means: the route that a request takes which came in where
+// hosts of the scope are served. Whatever is rendered from the Model, and every
+// proxy that runs it, has to agree.
+func (m Model) Match(scope Scope, r Request) (Route, bool) {
+	host, _, _ := strings.Cut(strings.ToLower(r.Host), ":")
+	var best *VirtualHost
+	length := -1
+	for i, vh := range m.VirtualHosts {
+		if vh.Scope != scope {
+			continue
+		}
+		for _, h := range vh.Hosts {
+			if n := h.covers(host); n > length {
+				best, length = &m.VirtualHosts[i], n
+			}
+		}
+	}
+	if best == nil {
+		return Route{}, false
+	}
+	for _, route := range best.Routes {
+		if route.Match.takes(r) {
+			return route, true
+		}
+	}
+	return Route{}, false
+}
+
+// covers returns how specific a host is for a name: more than any wildcard if it is
+// the name, the wildcard's length if it is one that covers it, else -1.
+func (h Host) covers(name string) int {
+	const exact = 1 << 16
+	if h.Name == name || slices.Contains(h.Short, name) {
+		return exact
+	}
+	if suffix, wild := strings.CutPrefix(h.Name, "*"); wild && strings.HasSuffix(name, suffix) {
+		return len(suffix)
+	}
+	return -1
+}
+
+func (m Match) takes(r Request) bool {
+	if !strings.HasPrefix(r.Path, m.PathPrefix) {
+		return false
+	}
+	for _, want := range m.Headers {
+		if !slices.ContainsFunc(r.Headers, func(have KV) bool {
+			return strings.EqualFold(have.Key, want.Key) && have.Value == want.Value
+		}) {
+			return false
+		}
+	}
+	return true
+}

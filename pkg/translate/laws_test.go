@@ -1,0 +1,229 @@
+package translate_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"istio.io/api/networking/v1alpha3"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/net-mesh/net-mesh/pkg/config"
+	"github.com/net-mesh/net-mesh/pkg/model"
+	"github.com/net-mesh/net-mesh/pkg/plan"
+	"github.com/net-mesh/net-mesh/pkg/snapshot"
+	"github.com/net-mesh/net-mesh/pkg/translate"
+)
+
+// TestLaws checks on every case what must hold whatever the goldens say.
+func TestLaws(t *testing.T) {
+	for _, dir := range glob(t, "testdata/cases/*") {
+		for _, mode := range modes(t) {
+			b, cfg := load(t, dir, mode)
+			for _, ing := range b.Ingresses {
+				r := translate.Ingress(snapshot.Ingress(b, cfg, ing))
+				for _, broken := range breaches(r) {
+					t.Errorf("%s in mode %s, %s: %s", dir, mode, r.Model.Name, broken)
+				}
+				for _, broken := range modeBreaches(cfg, r) {
+					t.Errorf("%s in mode %s, %s: %s", dir, mode, r.Model.Name, broken)
+				}
+			}
+		}
+	}
+}
+
+// breaches lists the laws a Result breaks, in words.
+func breaches(r translate.Result) []string {
+	var out []string
+	claimed, names := map[string]bool{}, map[string]bool{}
+	for i, vs := range r.Objects.VirtualServices {
+		say := func(format string, args ...any) {
+			out = append(out, vs.Name+": "+fmt.Sprintf(format, args...))
+		}
+		kind := r.Plan.Exposures[i].Kind
+		if names[vs.Name] || len(validation.IsDNS1123Subdomain(vs.Name)) > 0 {
+			say("its name is taken or no name")
+		}
+		names[vs.Name] = true
+		if len(vs.Spec.Hosts) == 0 || len(vs.Spec.Gateways) == 0 || len(vs.Spec.Http) == 0 {
+			say("something is empty: hosts %v, gateways %v, %d routes", vs.Spec.Hosts, vs.Spec.Gateways, len(vs.Spec.Http))
+		}
+		for _, h := range vs.Spec.Hosts {
+			if key := string(kind) + " " + h; claimed[key] {
+				say("host %s is claimed twice", h)
+			} else {
+				claimed[key] = true
+			}
+		}
+		if mesh := slices.Contains(vs.Spec.Gateways, "mesh"); mesh != (kind == plan.Mesh) || (mesh && len(vs.Spec.Gateways) > 1) {
+			say("mesh and gateways are mixed: %v", vs.Spec.Gateways)
+		}
+		for _, h := range vs.Spec.Http {
+			for _, broken := range routeBreaches(h) {
+				say("route %s: %s", h.Name, broken)
+			}
+		}
+		for _, broken := range probeBreaches(vs.Spec.Http, r.Model.Hash) {
+			say("%s", broken)
+		}
+	}
+	for _, g := range r.Objects.Gateways {
+		if len(validation.IsDNS1123Label(g.Name)) > 0 || len(g.Spec.Selector) == 0 || len(g.Spec.Servers) == 0 {
+			out = append(out, "Gateway "+g.Name+" is not one")
+		}
+	}
+	return out
+}
+
+func routeBreaches(h *v1alpha3.HTTPRoute) []string {
+	var out []string
+	if h.Retries == nil || h.Retries.Attempts != 0 {
+		out = append(out, "retries are not said to be none")
+	}
+	if h.Timeout != nil {
+		out = append(out, "there is a timeout")
+	}
+	var total int32
+	for _, d := range h.Route {
+		if d.Destination.Port.Number == 0 {
+			out = append(out, "a destination has no port")
+		}
+		if len(h.Route) > 1 && d.Weight == 0 {
+			out = append(out, "a destination has no weight")
+		}
+		total += d.Weight
+	}
+	if len(h.Route) == 0 || (len(h.Route) > 1 && total != 100) || (len(h.Route) == 1 && total != 0) {
+		out = append(out, fmt.Sprintf("%d destinations weigh %d", len(h.Route), total))
+	}
+	for _, m := range h.Match {
+		if len(m.Gateways) > 0 || m.Authority != nil {
+			out = append(out, "it matches gateways or authority")
+		}
+	}
+	return out
+}
+
+// probeBreaches wants every route preceded by its copy for probes.
+func probeBreaches(routes []*v1alpha3.HTTPRoute, hash string) []string {
+	if len(routes)%2 != 0 {
+		return []string{"not every route has a copy for probes"}
+	}
+	var out []string
+	for i := 0; i < len(routes); i += 2 {
+		probe, route := routes[i], routes[i+1]
+		if probe.Name != route.Name+".probe" ||
+			probe.Match[0].Headers["K-Network-Hash"].GetExact() != "override" ||
+			probe.Headers.Request.Set["K-Network-Hash"] != hash {
+			out = append(out, "route "+route.Name+" is not preceded by its probe")
+		}
+		if _, leaks := route.GetHeaders().GetRequest().GetSet()["K-Network-Hash"]; leaks {
+			out = append(out, "route "+route.Name+" sets the hash for everybody")
+		}
+	}
+	return out
+}
+
+// modeBreaches checks the mode table on the result.
+func modeBreaches(cfg config.Config, r translate.Result) []string {
+	var out []string
+	kinds := map[plan.Kind]bool{}
+	for _, e := range r.Plan.Exposures {
+		kinds[e.Kind] = true
+	}
+	if kinds[plan.Ingress] && len(cfg.Istio.External) == 0 || kinds[plan.Local] && len(cfg.Istio.Local) == 0 {
+		out = append(out, "exposed at gateways that are not configured")
+	}
+	if (len(cfg.Istio.External) == 0) != r.Plan.Public[0].MeshOnly || (len(cfg.Istio.Local) == 0) != r.Plan.Private[0].MeshOnly {
+		out = append(out, "an address does not fit the mode")
+	}
+	if len(cfg.Istio.External) == 0 && len(r.Objects.Gateways)+len(r.Objects.Secrets) > 0 {
+		out = append(out, "TLS or redirects in the mesh")
+	}
+	for _, e := range r.Plan.Exposures {
+		if e.Kind != plan.Ingress {
+			continue
+		}
+		for _, h := range e.Hosts {
+			if _, ok := r.Model.Match(config.External, model.Request{Host: h}); !ok && plainRoute(r, h) {
+				out = append(out, "host "+h+" leaks to the public gateways")
+			}
+		}
+	}
+	return out
+}
+
+// plainRoute says whether some route of the host takes any request.
+func plainRoute(r translate.Result, host string) bool {
+	for _, vh := range r.Model.VirtualHosts {
+		for _, h := range vh.Hosts {
+			if h.Name == host || slices.Contains(h.Short, host) {
+				last := vh.Routes[len(vh.Routes)-1].Match
+				return last.PathPrefix == "" && len(last.Headers) == 0
+			}
+		}
+	}
+	return true
+}
+
+// TestParityWithNetIstio compares with what net-istio was seen to write for the
+// same Ingresses: Knative's hash, and the names that live on.
+func TestParityWithNetIstio(t *testing.T) {
+	for _, tt := range []struct{ dir, ingress, hash, names string }{
+		{"serving-plain", "plain", "1865bb78afe953223ed3bbbbd2156111abb40643881e19323db4d27c6d2772e1", "plain-ingress plain-mesh"},
+		{"serving-tags", "split", "6c18cdc0eba671c7d6d44730aaa60620972b879c3c9f4cc91efd76e11b499484", "split-ingress split-mesh"},
+		{"serving-h2c", "h2", "11f2f2cff5dad16751828e5b241f49a59eef57a95f6d8a9697bb63ae8811b01e", "h2-ingress h2-mesh"},
+		{"serving-kserve-predictor", "iris-predictor", "4583974204cdf80d107b948caefe08542e35ed18a30d47bdb6828a8b7b37dfc9", "iris-predictor-mesh"},
+		{"serving-tls", "tls", "83a2919c7354442ad8f2cb4be6d7042df46e9aeb77e796f5437846acbee4493a", "tls-ingress tls-3797421420 tls-05327842-8bc7-4d18-99b3-bdb24a77d822"},
+		{"serving-redirect", "redirect", "66910b72f3cdd576ac99ca8069c6a859231b8008c3360d95a3ff17d91400b01c", "redirect-ingress redirect-3797421420 redirect-mesh"},
+		{"serving-cluster-local", "local", "9d5fcca259cf32d9940aa54c4f200b819c1cea950d6b7bdf82dfb347c2c759e6", "local-mesh"},
+		{"serving-domain-mapping", "www.rec.example.org", "75bb111453dce3558ab9f57b943c1ce08e203d5cdcfbf40f32f2237f910c60c7", "www.rec.example.org-ingress"},
+		{
+			"serving-long-name", "a-service-with-a-name-that-is-as-long-as-it-can-ever-be-63c",
+			"e8b1dc13c94b0f78c2315b21530eaabdb9ca41f5677037634427652eeff04ae0",
+			"a-service-with-a-name-t240b98cef2ff909e5aa5e659b9216ee0-ingress a-service-with-a-name-that240b98cef2ff909e5aa5e659b9216ee0-mesh",
+		},
+	} {
+		t.Run(tt.dir, func(t *testing.T) {
+			r := result(t, tt.dir, "gateway", tt.ingress)
+			if r.Model.Hash != tt.hash {
+				t.Errorf("hash = %s, net-istio's is %s", r.Model.Hash, tt.hash)
+			}
+			names := namesOf(r)
+			for _, want := range strings.Fields(tt.names) {
+				if !slices.Contains(names, want) {
+					t.Errorf("names = %v, net-istio had %s", names, want)
+				}
+			}
+		})
+	}
+}
+
+func namesOf(r translate.Result) []string {
+	var names []string
+	for _, s := range r.Objects.Secrets {
+		names = append(names, s.To.Name)
+	}
+	for _, g := range r.Objects.Gateways {
+		names = append(names, g.Name)
+	}
+	for _, v := range r.Objects.VirtualServices {
+		names = append(names, v.Name)
+	}
+	return names
+}
+
+// result translates one Ingress of a case.
+func result(t testing.TB, dir, mode, ingress string) translate.Result {
+	t.Helper()
+	b, cfg := load(t, "testdata/cases/"+dir, mode)
+	for _, ing := range b.Ingresses {
+		if ing.Name == ingress {
+			return translate.Ingress(snapshot.Ingress(b, cfg, ing))
+		}
+	}
+	t.Fatalf("%s has no Ingress %s", dir, ingress)
+	return translate.Result{}
+}

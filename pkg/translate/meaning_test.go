@@ -1,0 +1,168 @@
+package translate_test
+
+import (
+	"fmt"
+	"math/rand"
+	"slices"
+	"strings"
+	"testing"
+
+	"istio.io/api/networking/v1alpha3"
+
+	"github.com/net-mesh/net-mesh/pkg/config"
+	"github.com/net-mesh/net-mesh/pkg/model"
+	"github.com/net-mesh/net-mesh/pkg/plan"
+	"github.com/net-mesh/net-mesh/pkg/resources"
+	"github.com/net-mesh/net-mesh/pkg/snapshot"
+	"github.com/net-mesh/net-mesh/pkg/translate"
+)
+
+// TestTwoInterpretersAgree asks random requests of the Model, by its own meaning,
+// and of the rendered VirtualServices, by Istio's, and wants the same route.
+func TestTwoInterpretersAgree(t *testing.T) {
+	for _, dir := range glob(t, "testdata/cases/*") {
+		for _, mode := range modes(t) {
+			b, cfg := load(t, dir, mode)
+			random := rand.New(rand.NewSource(1))
+			for _, ing := range b.Ingresses {
+				r := translate.Ingress(snapshot.Ingress(b, cfg, ing))
+				for range 200 {
+					agree(t, dir+" in mode "+mode, cfg, r, randomRequest(random, r.Model))
+				}
+			}
+		}
+	}
+}
+
+func agree(t *testing.T, where string, cfg config.Config, r translate.Result, q model.Request) {
+	t.Helper()
+	for scope, kind := range map[config.Scope]plan.Kind{config.External: plan.Ingress, config.Local: plan.Local} {
+		gateways := cfg.Istio.External
+		if scope == config.Local {
+			gateways = cfg.Istio.Local
+		}
+		if len(gateways) == 0 || unserved(r, kind) {
+			continue
+		}
+		want, ok := r.Model.Match(scope, q)
+		compareRoutes(t, fmt.Sprintf("%s, %s at %s", where, r.Model.Name, kind), q, want, ok, interpret(r.Objects, r.Plan, kind, q))
+	}
+	// In the mesh cluster-local rules come first.
+	want, ok := r.Model.Match(config.Local, q)
+	if !ok {
+		want, ok = r.Model.Match(config.External, q)
+		ok = ok && (len(cfg.Istio.External) == 0 || strings.Contains(q.Host, ".svc"))
+	}
+	if aliasOfClusterIP(r.Model, q.Host) {
+		// Istio adds these names; the VirtualService does not list them.
+		return
+	}
+	compareRoutes(t, fmt.Sprintf("%s, %s in the mesh", where, r.Model.Name), q, want, ok, interpret(r.Objects, r.Plan, plan.Mesh, q))
+}
+
+// unserved: gateways that cannot redirect are left out, and then the kind has no
+// exposure.
+func unserved(r translate.Result, kind plan.Kind) bool {
+	return !slices.ContainsFunc(r.Plan.Exposures, func(e plan.Exposure) bool { return e.Kind == kind }) && r.Model.Plain == model.Redirect
+}
+
+func aliasOfClusterIP(m model.Model, host string) bool {
+	for _, vh := range m.VirtualHosts {
+		for _, h := range vh.Hosts {
+			if h.Backing == model.ClusterIPService && slices.Contains(h.Short, host) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func compareRoutes(t *testing.T, where string, q model.Request, want model.Route, ok bool, got *v1alpha3.HTTPRoute) {
+	t.Helper()
+	switch {
+	case !ok && got != nil:
+		t.Errorf("%s: %+v takes route %s, the model has none", where, q, got.Name)
+	case ok && got == nil:
+		t.Errorf("%s: %+v takes no route, the model says %+v", where, q, want.Source)
+	case ok && !sameRoute(want, got):
+		t.Errorf("%s: %+v takes route %s, the model says %+v", where, q, got.Name, want.Source)
+	}
+}
+
+func sameRoute(want model.Route, got *v1alpha3.HTTPRoute) bool {
+	if len(want.Splits) != len(got.Route) || want.RewriteHost != got.GetRewrite().GetAuthority() {
+		return false
+	}
+	for i, s := range want.Splits {
+		d := got.Route[i].Destination
+		if d.Host != s.Backend.Host || d.Port.Number != s.Backend.Port {
+			return false
+		}
+	}
+	return true
+}
+
+// interpret does with VirtualServices what Istio documents: the most specific host
+// wins, then the first route of which a match holds.
+func interpret(set resources.Set, p plan.Plan, kind plan.Kind, q model.Request) *v1alpha3.HTTPRoute {
+	var best []*v1alpha3.HTTPRoute
+	length := -1
+	for i, vs := range set.VirtualServices {
+		if p.Exposures[i].Kind != kind {
+			continue
+		}
+		for _, h := range vs.Spec.Hosts {
+			n := -1
+			if h == q.Host {
+				n = 1 << 20
+			} else if suffix, wild := strings.CutPrefix(h, "*"); wild && strings.HasSuffix(q.Host, suffix) {
+				n = len(suffix)
+			}
+			if n > length {
+				best, length = vs.Spec.Http, n
+			}
+		}
+	}
+	for _, route := range best {
+		if len(route.Match) == 0 || slices.ContainsFunc(route.Match, func(m *v1alpha3.HTTPMatchRequest) bool { return holds(m, q) }) {
+			return route
+		}
+	}
+	return nil
+}
+
+func holds(m *v1alpha3.HTTPMatchRequest, q model.Request) bool {
+	if !strings.HasPrefix(q.Path, m.GetUri().GetPrefix()) {
+		return false
+	}
+	for name, want := range m.Headers {
+		if !slices.ContainsFunc(q.Headers, func(h model.KV) bool { return h.Key == name && h.Value == want.GetExact() }) {
+			return false
+		}
+	}
+	return true
+}
+
+// randomRequest mixes what the model knows with what it does not.
+func randomRequest(random *rand.Rand, m model.Model) model.Request {
+	hosts, paths := []string{"nobody.example.net", "deep.wild.example.com"}, []string{"/", "/other"}
+	headers := []model.KV{{Key: "K-Network-Hash", Value: "override"}, {Key: "Knative-Serving-Tag", Value: "none"}}
+	for _, vh := range m.VirtualHosts {
+		for _, h := range vh.Hosts {
+			hosts = append(append(hosts, h.Name), h.Short...)
+		}
+		for _, r := range vh.Routes {
+			headers = append(headers, r.Match.Headers...)
+			if r.Match.PathPrefix != "" {
+				paths = append(paths, r.Match.PathPrefix, r.Match.PathPrefix+"/more", r.Match.PathPrefix+"more")
+			}
+		}
+	}
+	q := model.Request{Host: hosts[random.Intn(len(hosts))], Path: paths[random.Intn(len(paths))]}
+	for _, h := range headers {
+		if random.Intn(3) == 0 && !slices.ContainsFunc(q.Headers, func(o model.KV) bool { return o.Key == h.Key }) {
+			q.Headers = append(q.Headers, h)
+		}
+	}
+	return q
+}
