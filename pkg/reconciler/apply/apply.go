@@ -70,7 +70,7 @@ func NewWriter(kube kubernetes.Interface, istio versioned.Interface, caches Cach
 // same; the error joins all failures of the API.
 func (w *Writer) Sync(ctx context.Context, owner Owner, set resources.Set) (Changes, error) {
 	var c Changes
-	copies, missing := w.copies(owner, set.Secrets)
+	copies, missing := w.copies(set.Secrets)
 	err := errors.Join(missing,
 		w.secrets.sync(ctx, owner, copies, &c),
 		w.gateways.sync(ctx, owner, set.Gateways, &c),

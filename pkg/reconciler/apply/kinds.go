@@ -8,9 +8,10 @@ import (
 	"istio.io/client-go/pkg/clientset/versioned"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
-	"knative.dev/networking/pkg/apis/networking"
 
 	"google.golang.org/protobuf/proto"
+
+	"github.com/net-mesh/net-mesh/pkg/resources"
 )
 
 // ownerIndex lists an owner's objects without looking at everybody else's.
@@ -69,7 +70,7 @@ func controls[T object](o Owner, have, _ T) bool {
 	if metav1.GetControllerOf(have) != nil {
 		return metav1.IsControlledBy(have, o.GetObjectMeta())
 	}
-	return have.GetLabels()[networking.IngressLabelKey] == o.GetObjectMeta().GetName()
+	return have.GetLabels()[resources.IngressLabel] == resources.LabelValue(o.GetObjectMeta().GetName())
 }
 
 func sortByName[T object](objects []T) []T {

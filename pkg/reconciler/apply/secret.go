@@ -16,10 +16,6 @@ import (
 	"github.com/net-mesh/net-mesh/pkg/resources"
 )
 
-// HolderAnnotation names, as namespace/name, the Ingress for which a Secret was copied.
-// An owner reference cannot say it: it does not reach across namespaces.
-const HolderAnnotation = "net-mesh.dev/ingress"
-
 // uidLength is the length of a UID in the names of net-istio's copies.
 const uidLength = 36
 
@@ -38,7 +34,7 @@ func secretKind(c kubernetes.Interface, cached cache.Indexer) kind[*corev1.Secre
 
 // copies fulfils the promises of a Set: here, and only here, the bytes of a Secret are
 // touched. The error names the sources that have gone since the Set was made.
-func (w *Writer) copies(owner Owner, promised []resources.SecretCopy) ([]*corev1.Secret, error) {
+func (w *Writer) copies(promised []resources.SecretCopy) ([]*corev1.Secret, error) {
 	var errs []error
 	out := make([]*corev1.Secret, 0, len(promised))
 	for i, want := range named(promised) {
@@ -50,7 +46,6 @@ func (w *Writer) copies(owner Owner, promised []resources.SecretCopy) ([]*corev1
 		}
 		source := item.(*corev1.Secret)
 		want.Data, want.Type = source.Data, source.Type
-		want.Annotations[HolderAnnotation] = holder(owner)
 		out = append(out, want)
 	}
 	return out, errors.Join(errs...)
@@ -60,29 +55,24 @@ func (w *Writer) copies(owner Owner, promised []resources.SecretCopy) ([]*corev1
 func named(promised []resources.SecretCopy) []*corev1.Secret {
 	out := make([]*corev1.Secret, 0, len(promised))
 	for _, p := range promised {
-		annotations := map[string]string{}
-		maps.Copy(annotations, p.Annotations)
-		labels := map[string]string{
-			networking.OriginSecretNameLabelKey:      p.From.Name,
-			networking.OriginSecretNamespaceLabelKey: p.From.Namespace,
-		}
-		maps.Copy(labels, p.Labels)
 		out = append(out, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
-			Namespace: p.To.Namespace, Name: p.To.Name, Labels: labels, Annotations: annotations,
+			Namespace: p.To.Namespace, Name: p.To.Name, Labels: maps.Clone(p.Labels), Annotations: maps.Clone(p.Annotations),
 		}})
 	}
 	return out
 }
 
+// holder is an owner as the labels of a copy name it: an owner reference does not reach
+// across namespaces.
 func holder(o Owner) string {
 	m := o.GetObjectMeta()
-	return m.GetNamespace() + "/" + m.GetName()
+	return m.GetNamespace() + "/" + resources.LabelValue(m.GetName())
 }
 
 // holds refuses every Secret that is not labelled as a copy of this very source, and
 // every copy made for another Ingress.
 func holds(o Owner, have, want *corev1.Secret) bool {
-	if by, ok := have.Annotations[HolderAnnotation]; ok && by != holder(o) {
+	if by, ok := labelledHolder(have); ok && by != holder(o) {
 		return false
 	}
 	for _, label := range []string{networking.OriginSecretNameLabelKey, networking.OriginSecretNamespaceLabelKey} {
@@ -91,6 +81,11 @@ func holds(o Owner, have, want *corev1.Secret) bool {
 		}
 	}
 	return true
+}
+
+func labelledHolder(s *corev1.Secret) (string, bool) {
+	namespace, ok := s.Labels[resources.OwnerNamespaceLabel]
+	return namespace + "/" + s.Labels[resources.IngressLabel], ok
 }
 
 // holderOf indexes copies by the Ingress they were made for. net-istio's copies do not
@@ -102,7 +97,7 @@ func holderOf(o any) ([]string, error) {
 	if namespace == "" {
 		return nil, nil
 	}
-	if by, ok := s.Annotations[HolderAnnotation]; ok {
+	if by, ok := labelledHolder(s); ok {
 		return []string{by}, nil
 	}
 	cut := len(s.Name) - uidLength - 1

@@ -1,0 +1,131 @@
+package ingress
+
+import (
+	"context"
+
+	istiov1 "istio.io/client-go/pkg/apis/networking/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	"knative.dev/networking/pkg/apis/networking"
+	"knative.dev/networking/pkg/apis/networking/v1alpha1"
+	ingressinformer "knative.dev/networking/pkg/client/injection/informers/networking/v1alpha1/ingress"
+	ingressreconciler "knative.dev/networking/pkg/client/injection/reconciler/networking/v1alpha1/ingress"
+	network "knative.dev/networking/pkg/config"
+	kubeclient "knative.dev/pkg/client/injection/kube/client"
+	secretinformer "knative.dev/pkg/client/injection/kube/informers/core/v1/secret"
+	serviceinformer "knative.dev/pkg/client/injection/kube/informers/core/v1/service"
+	sliceinformer "knative.dev/pkg/client/injection/kube/informers/discovery/v1/endpointslice"
+	"knative.dev/pkg/configmap"
+	"knative.dev/pkg/controller"
+	"knative.dev/pkg/logging"
+	kubenetwork "knative.dev/pkg/network"
+	"knative.dev/pkg/reconciler"
+	"knative.dev/pkg/system"
+
+	"github.com/net-mesh/net-mesh/pkg/client"
+	"github.com/net-mesh/net-mesh/pkg/reconciler/apply"
+	"github.com/net-mesh/net-mesh/pkg/reconciler/configstore"
+	"github.com/net-mesh/net-mesh/pkg/reconciler/listers"
+	"github.com/net-mesh/net-mesh/pkg/reconciler/readiness"
+)
+
+// Class is the ingress class we answer for; it is net-istio's.
+const Class = network.IstioIngressClassName
+
+// apiVersions are those of the kinds that are watched by name.
+var apiVersions = map[string]string{
+	"Service":         corev1.SchemeGroupVersion.String(),
+	"Secret":          corev1.SchemeGroupVersion.String(),
+	"Gateway":         istiov1.SchemeGroupVersion.String(),
+	"VirtualService":  istiov1.SchemeGroupVersion.String(),
+	"DestinationRule": istiov1.SchemeGroupVersion.String(),
+}
+
+// NewController wires the loop to the cluster.
+func NewController(ctx context.Context, cmw configmap.Watcher) *controller.Impl {
+	secrets := secretinformer.Get(ctx).Informer()
+	logger := logging.FromContext(ctx)
+	if err := prepare(ctx, secrets); err != nil {
+		logger.Fatalw("Cannot prepare the caches", "error", err)
+	}
+	r := &Reconciler{
+		reader: listers.Reader{
+			Services: serviceinformer.Get(ctx).Lister(),
+			Secrets:  secretinformer.Get(ctx).Lister(),
+			Gateways: client.Gateways(ctx).Lister(),
+		},
+		writer: apply.NewWriter(kubeclient.Get(ctx), client.Get(ctx), apply.Caches{
+			Secrets:          secrets.GetIndexer(),
+			Gateways:         client.Gateways(ctx).Informer().GetIndexer(),
+			DestinationRules: client.DestinationRules(ctx).Informer().GetIndexer(),
+			VirtualServices:  client.VirtualServices(ctx).Informer().GetIndexer(),
+		}),
+	}
+	mine := reconciler.AnnotationFilterFunc(networking.IngressClassAnnotationKey, Class, false)
+	ingresses := ingressinformer.Get(ctx).Informer()
+	impl := ingressreconciler.NewImpl(ctx, r, Class, func(impl *controller.Impl) controller.Options {
+		store := configstore.New(kubenetwork.GetClusterDomainName(), system.Namespace(), logger.Named("config"),
+			func() { impl.FilteredGlobalResync(mine, ingresses) })
+		store.Watch(cmw)
+		return controller.Options{ConfigStore: store, PromoteFilterFunc: mine, AgentName: "net-mesh-controller"}
+	})
+	r.tracker = impl.Tracker
+	checker := readiness.New(ctx, logger.Named("probes"), sliceinformer.Get(ctx).Lister(), func(n types.NamespacedName) { impl.EnqueueKey(n) })
+	r.observer = checker
+	watch(ctx, impl, mine)
+	handle(sliceinformer.Get(ctx).Informer(), checker.Handler())
+	return impl
+}
+
+// prepare shapes the caches before they start.
+func prepare(ctx context.Context, secrets cache.SharedIndexInformer) error {
+	if err := secrets.SetTransform(withoutForeignBytes); err != nil {
+		return err
+	}
+	return apply.AddIndexes(secrets, client.Gateways(ctx).Informer(),
+		client.DestinationRules(ctx).Informer(), client.VirtualServices(ctx).Informer())
+}
+
+// watch says what wakes an Ingress: itself, what it owns, and what it leads to.
+func watch(ctx context.Context, impl *controller.Impl, mine func(any) bool) {
+	handle(ingressinformer.Get(ctx).Informer(), cache.FilteringResourceEventHandler{
+		FilterFunc: mine, Handler: controller.HandleAll(impl.Enqueue),
+	})
+	owned := cache.FilteringResourceEventHandler{
+		FilterFunc: controller.FilterController(&v1alpha1.Ingress{}),
+		Handler:    controller.HandleAll(impl.EnqueueControllerOf),
+	}
+	handle(client.VirtualServices(ctx).Informer(), owned)
+	handle(client.DestinationRules(ctx).Informer(), owned)
+	handle(client.Gateways(ctx).Informer(), owned)
+	for kind, informer := range map[string]cache.SharedIndexInformer{
+		"VirtualService":  client.VirtualServices(ctx).Informer(),
+		"DestinationRule": client.DestinationRules(ctx).Informer(),
+		"Gateway":         client.Gateways(ctx).Informer(),
+		"Service":         serviceinformer.Get(ctx).Informer(),
+		"Secret":          secretinformer.Get(ctx).Informer(),
+	} {
+		gvk := schema.FromAPIVersionAndKind(apiVersions[kind], kind)
+		handle(informer, controller.HandleAll(controller.EnsureTypeMeta(impl.Tracker.OnChanged, gvk)))
+	}
+}
+
+func handle(informer cache.SharedIndexInformer, h cache.ResourceEventHandler) {
+	if _, err := informer.AddEventHandler(h); err != nil {
+		panic(err) // only an informer that was stopped refuses
+	}
+}
+
+// withoutForeignBytes keeps Secrets that are no certificates, which nobody here reads,
+// out of the memory, and the field managers' bookkeeping with them.
+func withoutForeignBytes(o any) (any, error) {
+	if s, ok := o.(*corev1.Secret); ok {
+		s.ManagedFields = nil
+		if _, certificate := s.Data[corev1.TLSCertKey]; !certificate {
+			s.Data = nil
+		}
+	}
+	return o, nil
+}

@@ -1,0 +1,137 @@
+// Package ingress answers: what happens when a Knative Ingress, or anything it leads to,
+// changes? It is the loop around the line: gather, translate, apply, observe, report,
+// prune.
+package ingress
+
+import (
+	"context"
+	"errors"
+
+	apierrs "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"knative.dev/networking/pkg/apis/networking/v1alpha1"
+	ingressreconciler "knative.dev/networking/pkg/client/injection/reconciler/networking/v1alpha1/ingress"
+	"knative.dev/pkg/reconciler"
+	"knative.dev/pkg/tracker"
+
+	"github.com/net-mesh/net-mesh/pkg/finding"
+	"github.com/net-mesh/net-mesh/pkg/plan"
+	"github.com/net-mesh/net-mesh/pkg/reconciler/apply"
+	"github.com/net-mesh/net-mesh/pkg/reconciler/configstore"
+	"github.com/net-mesh/net-mesh/pkg/reconciler/readiness"
+	"github.com/net-mesh/net-mesh/pkg/reconciler/status"
+	"github.com/net-mesh/net-mesh/pkg/resources"
+	"github.com/net-mesh/net-mesh/pkg/snapshot"
+	"github.com/net-mesh/net-mesh/pkg/translate"
+)
+
+// observer is the part of a readiness.Checker that the loop needs.
+type observer interface {
+	Check(ctx context.Context, ing *v1alpha1.Ingress, p plan.Plan) (readiness.State, error)
+	Forget(ing types.NamespacedName)
+}
+
+// Reconciler brings the cluster in line with one Ingress at a time.
+type Reconciler struct {
+	reader   snapshot.Reader
+	writer   *apply.Writer
+	observer observer
+	tracker  tracker.Interface
+}
+
+var (
+	_ ingressreconciler.Interface    = (*Reconciler)(nil)
+	_ ingressreconciler.Finalizer    = (*Reconciler)(nil)
+	_ reconciler.OnDeletionInterface = (*Reconciler)(nil)
+)
+
+// ReconcileKind implements Knative's reconciler. It returns failures of the API only;
+// everything else is in the status, and wakes us by itself.
+func (r *Reconciler) ReconcileKind(ctx context.Context, ing *v1alpha1.Ingress) reconciler.Event {
+	cfg, about, err := configstore.FromContext(ctx)
+	if err != nil {
+		status.Unconfigured(ing, err)
+		return nil
+	}
+	world := snapshot.Ingress(r.reader, cfg, ing)
+	result := translate.Ingress(world)
+	result.Findings = append(result.Findings, about...)
+	if err := r.track(ing, world.World.Refs, result.Objects.Secrets); err != nil {
+		return failed(ing, err)
+	}
+	changes, err := r.writer.Sync(ctx, ing, result.Objects)
+	if err := errors.Join(err, r.watch(ing, changes.Refused)); err != nil {
+		return failed(ing, err)
+	}
+	state, err := r.observe(ctx, ing, result.Plan, changes)
+	if err != nil {
+		return failed(ing, err)
+	}
+	if published := status.Write(ctx, ing, result, changes, state); !published || changes.Wrote() {
+		return nil
+	}
+	if err := r.writer.Prune(ctx, ing, result.Objects); err != nil {
+		return failed(ing, err)
+	}
+	return nil
+}
+
+// FinalizeKind takes away everything the Ingress has, in whatever namespace.
+func (r *Reconciler) FinalizeKind(ctx context.Context, ing *v1alpha1.Ingress) reconciler.Event {
+	r.observer.Forget(name(ing))
+	return r.writer.Prune(ctx, ing, resources.Set{})
+}
+
+// ObserveDeletion implements Knative's reconciler for an Ingress that is gone.
+func (r *Reconciler) ObserveDeletion(_ context.Context, key types.NamespacedName) error {
+	r.observer.Forget(key)
+	return nil
+}
+
+// observe spares the proof where nothing was written and the status tells of one: a new
+// leader need not ask for thousands of Ingresses.
+func (r *Reconciler) observe(ctx context.Context, ing *v1alpha1.Ingress, p plan.Plan, c apply.Changes) (readiness.State, error) {
+	if c.Wrote() {
+		r.observer.Forget(name(ing))
+	} else if status.Proven(ing, p) {
+		return readiness.Known(p), nil
+	}
+	return r.observer.Check(ctx, ing, p)
+}
+
+// track has exactly what was looked at wake the Ingress, and the copies of Secrets, which
+// cannot carry an owner reference.
+func (r *Reconciler) track(ing *v1alpha1.Ingress, looked []snapshot.Ref, copies []resources.SecretCopy) error {
+	refs := make([]finding.Ref, 0, len(looked)+len(copies))
+	for _, ref := range looked {
+		refs = append(refs, finding.Ref{Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name})
+	}
+	for _, c := range copies {
+		refs = append(refs, finding.Ref{Kind: "Secret", Namespace: c.To.Namespace, Name: c.To.Name})
+	}
+	return r.watch(ing, refs)
+}
+
+// watch has changes of objects wake the Ingress, which includes their coming and going.
+func (r *Reconciler) watch(ing *v1alpha1.Ingress, refs []finding.Ref) error {
+	var errs []error
+	for _, ref := range refs {
+		errs = append(errs, r.tracker.TrackReference(tracker.Reference{
+			APIVersion: apiVersions[ref.Kind], Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name,
+		}, ing))
+	}
+	return errors.Join(errs...)
+}
+
+// failed shows the text of a failure, unless the next attempt is likely to mend it: a
+// cache that was a moment behind concerns nobody.
+func failed(ing *v1alpha1.Ingress, err error) error {
+	if !apierrs.IsConflict(err) && !apierrs.IsAlreadyExists(err) {
+		status.Failed(ing, err)
+	}
+	return err
+}
+
+func name(ing *v1alpha1.Ingress) types.NamespacedName {
+	return types.NamespacedName{Namespace: ing.Namespace, Name: ing.Name}
+}

@@ -1,0 +1,144 @@
+// Package status answers: what does the user get to read? It turns findings, changes and
+// the state of the data plane into conditions, addresses and events of an Ingress.
+package status
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"knative.dev/networking/pkg/apis/networking/v1alpha1"
+	"knative.dev/pkg/apis"
+
+	"github.com/net-mesh/net-mesh/pkg/finding"
+	"github.com/net-mesh/net-mesh/pkg/plan"
+	"github.com/net-mesh/net-mesh/pkg/reconciler/apply"
+	"github.com/net-mesh/net-mesh/pkg/reconciler/readiness"
+	"github.com/net-mesh/net-mesh/pkg/translate"
+)
+
+// Reasons of conditions that are not about a Finding.
+const (
+	// NotOwned: an object of a name we need belongs to somebody else.
+	NotOwned finding.Reason = "NotOwned"
+	// ConfigInvalid: there is no usable configuration to decide by.
+	ConfigInvalid = "ConfigInvalid"
+	// APIFailed: the Kubernetes API refused or failed; it is tried again.
+	APIFailed = "APIFailed"
+	// AwaitingProof: the data plane has not shown yet that it serves this.
+	AwaitingProof = "AwaitingProof"
+	// Assumed: nobody has asked the sidecars whether they serve this.
+	Assumed = "Assumed"
+)
+
+// Write reports one reconciliation. It returns whether everything is proven and was
+// published before, so that what is no longer wanted may go.
+func Write(ctx context.Context, ing *v1alpha1.Ingress, r translate.Result, c apply.Changes, s readiness.State) bool {
+	findings := finding.Sort(append(refused(c.Refused), r.Findings...))
+	tell(ctx, ing, findings)
+	serving := Serving(ing)
+	conditions := ing.GetConditionSet().Manage(&ing.Status)
+	if !mark(conditions, findings, finding.NetworkConfigured) {
+		conditions.MarkTrue(v1alpha1.IngressConditionNetworkConfigured)
+	}
+	blocked := mark(conditions, findings, finding.LoadBalancerReady)
+	published := same(ing.Status.PublicLoadBalancer, r.Plan.Public) && same(ing.Status.PrivateLoadBalancer, r.Plan.Private)
+	switch {
+	case blocked:
+		return false
+	case !s.Ready:
+		await(conditions, serving, s.Waiting)
+		return false
+	}
+	ing.Status.MarkLoadBalancerReady(addresses(r.Plan.Public), addresses(r.Plan.Private))
+	if len(s.Assumed) > 0 {
+		conditions.MarkTrueWithReason(v1alpha1.IngressConditionLoadBalancerReady, Assumed,
+			"Sidecars were not asked whether they serve %s: it is assumed", strings.Join(s.Assumed, ", "))
+	}
+	return published
+}
+
+// Failed reports that the API could not be read or written. What serves is not called
+// into question by that.
+func Failed(ing *v1alpha1.Ingress, err error) {
+	report(ing, APIFailed, err.Error())
+}
+
+// Unconfigured reports that nothing can be decided; existing objects stay as they are.
+func Unconfigured(ing *v1alpha1.Ingress, err error) {
+	report(ing, ConfigInvalid, fmt.Sprintf("%v; correct the ConfigMap, everything stays as it is until then", err))
+}
+
+func report(ing *v1alpha1.Ingress, reason, message string) {
+	conditions := ing.GetConditionSet().Manage(&ing.Status)
+	if Serving(ing) {
+		conditions.MarkTrueWithReason(v1alpha1.IngressConditionNetworkConfigured, reason, "%s", message)
+		return
+	}
+	conditions.MarkUnknown(v1alpha1.IngressConditionNetworkConfigured, reason, "%s", message)
+}
+
+// Serving says whether this generation has been shown to be served.
+func Serving(ing *v1alpha1.Ingress) bool { return ing.IsReady() }
+
+// Proven says whether this generation is served as its Plan wants it, as far as the
+// status tells: only then can a proof be spared.
+func Proven(ing *v1alpha1.Ingress, p plan.Plan) bool {
+	c := ing.Status.GetCondition(v1alpha1.IngressConditionLoadBalancerReady)
+	return Serving(ing) && c.IsTrue() && c.GetReason() != AwaitingProof &&
+		same(ing.Status.PublicLoadBalancer, p.Public) && same(ing.Status.PrivateLoadBalancer, p.Private)
+}
+
+// await keeps Ready as it is while another way of the same generation serves.
+func await(conditions apis.ConditionManager, serving bool, waiting []string) {
+	message := "Waiting for " + strings.Join(waiting, "; ")
+	if serving {
+		conditions.MarkTrueWithReason(v1alpha1.IngressConditionLoadBalancerReady, AwaitingProof,
+			"Served as before. %s", message)
+		return
+	}
+	conditions.MarkUnknown(v1alpha1.IngressConditionLoadBalancerReady, AwaitingProof, "%s", message)
+}
+
+// mark shows the gravest findings of a condition; it returns false when none affect it.
+func mark(conditions apis.ConditionManager, all []finding.Finding, on finding.Condition) bool {
+	relevant := slices.DeleteFunc(slices.Clone(all), func(f finding.Finding) bool {
+		return f.Condition() != on || f.Severity() == finding.Info
+	})
+	if len(relevant) == 0 {
+		return false
+	}
+	messages := make([]string, 0, len(relevant))
+	for _, f := range relevant {
+		messages = append(messages, f.Message)
+	}
+	message, gravest := strings.Join(messages, "; "), relevant[0]
+	if gravest.Severity() == finding.Invalid {
+		conditions.MarkFalse(apis.ConditionType(on), string(gravest.Reason), "%s", message)
+		return true
+	}
+	conditions.MarkUnknown(apis.ConditionType(on), string(gravest.Reason), "%s", message)
+	return true
+}
+
+func refused(refs []finding.Ref) []finding.Finding {
+	out := make([]finding.Finding, 0, len(refs))
+	for _, ref := range refs {
+		out = append(out, finding.Finding{Reason: NotOwned, Subject: ref, Message: fmt.Sprintf(
+			"%s %s/%s exists and belongs to somebody else; delete or rename it, so that it can be written for this Ingress", ref.Kind, ref.Namespace, ref.Name)})
+	}
+	return out
+}
+
+func addresses(all []plan.Address) []v1alpha1.LoadBalancerIngressStatus {
+	out := make([]v1alpha1.LoadBalancerIngressStatus, 0, len(all))
+	for _, a := range all {
+		out = append(out, v1alpha1.LoadBalancerIngressStatus{DomainInternal: a.DomainInternal, MeshOnly: a.MeshOnly})
+	}
+	return out
+}
+
+func same(published *v1alpha1.LoadBalancerStatus, wanted []plan.Address) bool {
+	return published != nil && slices.Equal(published.Ingress, addresses(wanted))
+}
