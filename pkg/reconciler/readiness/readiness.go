@@ -27,7 +27,7 @@ import (
 type State struct {
 	// Ready: nothing is awaited.
 	Ready bool
-	// Assumed are hosts that sidecars serve without anybody having asked one.
+	// Assumed are hosts of which nobody could be asked whether they are served.
 	Assumed []string
 	// Waiting has a line for each thing that is awaited.
 	Waiting []string

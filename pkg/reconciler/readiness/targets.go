@@ -20,11 +20,12 @@ import (
 	"github.com/net-mesh/net-mesh/pkg/plan"
 )
 
-// atGateways separates the probes that gateways answer from the hosts that only sidecars
-// could answer for.
+// atGateways separates the probes that gateways can be asked from the hosts that are
+// taken on trust: those of sidecars, and those whose every route wants a header, which
+// Knative's prober cannot send.
 func atGateways(probes []plan.Probe) (ask []plan.Probe, assumed []string) {
 	for _, p := range probes {
-		if p.Entry == plan.MeshEntry {
+		if p.Entry == plan.MeshEntry || len(p.Headers) > 0 {
 			assumed = append(assumed, p.Host)
 			continue
 		}

@@ -28,7 +28,7 @@ const (
 	APIFailed = "APIFailed"
 	// AwaitingProof: the data plane has not shown yet that it serves this.
 	AwaitingProof = "AwaitingProof"
-	// Assumed: nobody has asked the sidecars whether they serve this.
+	// Assumed: nobody could be asked, in particular no sidecar.
 	Assumed = "Assumed"
 )
 
@@ -54,7 +54,7 @@ func Write(ctx context.Context, ing *v1alpha1.Ingress, r translate.Result, c app
 	ing.Status.MarkLoadBalancerReady(addresses(r.Plan.Public), addresses(r.Plan.Private))
 	if len(s.Assumed) > 0 {
 		conditions.MarkTrueWithReason(v1alpha1.IngressConditionLoadBalancerReady, Assumed,
-			"Sidecars were not asked whether they serve %s: it is assumed", strings.Join(s.Assumed, ", "))
+			"Assumed, not proven, for callers inside the mesh: %s", strings.Join(s.Assumed, ", "))
 	}
 	return published
 }

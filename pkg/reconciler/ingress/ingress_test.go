@@ -1,0 +1,194 @@
+package ingress
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	istiov1 "istio.io/client-go/pkg/apis/networking/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	clientgotesting "k8s.io/client-go/testing"
+	"knative.dev/networking/pkg/apis/networking/v1alpha1"
+	. "knative.dev/pkg/reconciler/testing"
+
+	"github.com/net-mesh/net-mesh/pkg/plan"
+	"github.com/net-mesh/net-mesh/pkg/reconciler/readiness"
+)
+
+// Both gateways of the shipped configuration, and none for cluster-local hosts.
+var (
+	gateways = map[string]string{}
+	halfMesh = map[string]string{"local-gateways": "[]"}
+)
+
+// seen stands in for the data plane.
+type seen struct {
+	state readiness.State
+	err   error
+}
+
+func (s seen) Check(_ context.Context, _ *v1alpha1.Ingress, p plan.Plan) (readiness.State, error) {
+	if s.state.Ready {
+		return readiness.Known(p), nil
+	}
+	return s.state, s.err
+}
+
+func (seen) Forget(types.NamespacedName) {}
+
+var (
+	proven  = seen{state: readiness.State{Ready: true}}
+	waiting = seen{state: readiness.State{Waiting: []string{"the gateway to serve it"}}}
+)
+
+// TestReconcile states what the loop does in a given world. Worlds and wishes are written
+// by hand in testdata; ${HASH} stands for Knative's hash of the Ingress.
+func TestReconcile(t *testing.T) {
+	const key = "apps/hello"
+	table := []struct {
+		name    string
+		world   string // file of objects that exist
+		config  map[string]string
+		seen    seen
+		creates string // file of objects to be created
+		updates string // file of objects to be updated
+		deletes []clientgotesting.DeleteActionImpl
+		status  string // file with the Ingress as it is to be reported
+		events  []string
+		fail    clientgotesting.ReactionFunc
+		wantErr bool
+	}{{
+		name: "a new Ingress is written, and awaited", world: "new", config: gateways, seen: waiting,
+		creates: "objects", status: "awaited",
+		events: []string{
+			"Normal Created Created VirtualService apps/hello-ingress",
+			"Normal Created Created VirtualService apps/hello-local",
+			"Normal Created Created VirtualService apps/hello-mesh",
+		},
+	}, {
+		name: "what is proven is published", world: "written", config: gateways, seen: proven, status: "ready",
+	}, {
+		name: "where nothing is to be done nothing is done", world: "steady", config: gateways, seen: waiting,
+	}, {
+		name: "Ready stays while a new way is awaited, and the old one too", world: "steady", config: map[string]string{
+			"external-gateways": "- {namespace: knative-serving, name: other, service: other.istio-system.svc.cluster.local}",
+		}, seen: waiting, updates: "widened", status: "moving",
+		events: []string{"Normal Updated Updated VirtualService apps/hello-ingress"},
+	}, {
+		name: "an address is flipped before the old way is taken away", world: "steady", config: halfMesh, seen: proven, status: "half-mesh",
+	}, {
+		name: "once the address is published the old way is taken away", world: "flipped", config: halfMesh, seen: proven,
+		deletes: []clientgotesting.DeleteActionImpl{deletion("networking.istio.io", "virtualservices", "apps", "hello-local")},
+		events:  []string{"Normal Deleted Deleted VirtualService apps/hello-local"},
+	}, {
+		name: "net-istio's objects are adopted", world: "net-istio", config: gateways, seen: waiting,
+		creates: "objects-local", updates: "adopted", status: "adopted-status",
+		events: []string{
+			"Normal Created Created VirtualService apps/hello-local",
+			"Normal Updated Updated VirtualService apps/hello-ingress",
+			"Normal Updated Updated VirtualService apps/hello-mesh",
+		},
+	}, {
+		name: "somebody else's object is left alone, and named", world: "foreign", config: gateways, seen: waiting,
+		creates: "objects-without-ingress", status: "not-owned",
+		events: []string{
+			"Normal Created Created VirtualService apps/hello-local",
+			"Normal Created Created VirtualService apps/hello-mesh",
+			"Warning NotOwned VirtualService apps/hello-ingress exists and belongs to somebody else; delete or rename it, so that it can be written for this Ingress",
+		},
+	}, {
+		name: "a refusal of the API is shown in its own words", world: "new", config: gateways, seen: waiting,
+		creates: "objects", fail: InduceFailure("create", "virtualservices"), status: "api-failed", wantErr: true,
+		events: []string{"Warning InternalError " + refusal("hello-ingress") + "\n" + refusal("hello-local") + "\n" + refusal("hello-mesh")},
+	}, {
+		name: "a failing observation is shown in its own words", world: "written", config: gateways,
+		seen: seen{err: errors.New("no way to ask")}, status: "observe-failed", wantErr: true,
+		events: []string{"Warning InternalError no way to ask"},
+	}, {
+		name: "without a usable configuration nothing is touched", world: "steady",
+		config: map[string]string{"local-gateways": "nonsense: true"}, seen: waiting, status: "unconfigured",
+	}, {
+		name: "an Ingress of another class is not ours", world: "other-class", config: gateways, seen: waiting,
+	}, {
+		name: "a deleted Ingress takes everything along", world: "deleted", config: gateways, seen: waiting,
+		deletes: []clientgotesting.DeleteActionImpl{
+			deletion("networking.istio.io", "virtualservices", "apps", "hello-ingress"),
+			deletion("networking.istio.io", "virtualservices", "apps", "hello-mesh"),
+			deletion("networking.istio.io", "gateways", "apps", "hello-123"),
+			deletion("", "secrets", "istio-system", "hello-8d1b1e2a-0000-4000-8000-000000000001"),
+			deletion("", "secrets", "gateways", "hello-8d1b1e2a-0000-4000-8000-000000000002"),
+		},
+		events: []string{
+			"Normal Deleted Deleted VirtualService apps/hello-ingress",
+			"Normal Deleted Deleted VirtualService apps/hello-mesh",
+			"Normal Deleted Deleted Gateway apps/hello-123",
+			"Normal Deleted Deleted Secret gateways/hello-8d1b1e2a-0000-4000-8000-000000000002",
+			"Normal Deleted Deleted Secret istio-system/hello-8d1b1e2a-0000-4000-8000-000000000001",
+			`Normal FinalizerUpdate Updated "hello" finalizers`,
+		},
+	}}
+	for _, row := range table {
+		world := read(t, row.world)
+		tr := TableRow{
+			Name: row.name, Key: key, Objects: world, WantDeletes: row.deletes, WantEvents: row.events,
+			WantCreates: read(t, row.creates), WantErr: row.wantErr, SkipNamespaceValidation: true,
+			CmpOpts: []cmp.Option{cmp.Comparer(equalVirtualServices), cmp.Comparer(equalGateways)},
+		}
+		for _, o := range read(t, row.updates) {
+			tr.WantUpdates = append(tr.WantUpdates, clientgotesting.UpdateActionImpl{Object: o})
+		}
+		if row.status != "" {
+			tr.WantStatusUpdates = []clientgotesting.UpdateActionImpl{{Object: reported(t, world, row.status)}}
+		}
+		if row.fail != nil {
+			tr.WithReactors = append(tr.WithReactors, row.fail)
+		}
+		if row.name == "a deleted Ingress takes everything along" {
+			tr.WantPatches = []clientgotesting.PatchActionImpl{finalizerGone()}
+		}
+		TableTest{tr}.Test(t, factory(row.config, row.seen))
+	}
+}
+
+func refusal(name string) string {
+	return "cannot create VirtualService apps/" + name + ": inducing failure for create virtualservices"
+}
+
+func finalizerGone() clientgotesting.PatchActionImpl {
+	p := clientgotesting.PatchActionImpl{Name: "hello", Patch: []byte(`{"metadata":{"finalizers":[],"resourceVersion":""}}`)}
+	p.Namespace = "apps"
+	return p
+}
+
+func deletion(group, resource, namespace, name string) clientgotesting.DeleteActionImpl {
+	d := clientgotesting.DeleteActionImpl{Name: name}
+	d.Namespace, d.Resource = namespace, schema.GroupVersionResource{Group: group, Version: "v1", Resource: resource}
+	return d
+}
+
+// equalVirtualServices leaves the digest out, which is the plan's own affair.
+func equalVirtualServices(a, b *istiov1.VirtualService) bool {
+	a, b = withoutDigest(a), withoutDigest(b)
+	return reflect.DeepEqual(a.ObjectMeta, b.ObjectMeta) && proto.Equal(&a.Spec, &b.Spec)
+}
+
+func equalGateways(a, b *istiov1.Gateway) bool {
+	return reflect.DeepEqual(a.ObjectMeta, b.ObjectMeta) && proto.Equal(&a.Spec, &b.Spec)
+}
+
+func withoutDigest(v *istiov1.VirtualService) *istiov1.VirtualService {
+	v = v.DeepCopy()
+	for _, route := range v.Spec.Http {
+		if r := route.GetHeaders().GetResponse(); r != nil {
+			delete(r.Set, plan.DigestHeader)
+			if len(r.Set) == 0 {
+				route.Headers.Response = nil
+			}
+		}
+	}
+	return v
+}
