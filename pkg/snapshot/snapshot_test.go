@@ -1,0 +1,146 @@
+package snapshot_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/net-mesh/net-mesh/pkg/config"
+	"github.com/net-mesh/net-mesh/pkg/snapshot"
+)
+
+func TestParseHost(t *testing.T) {
+	for _, tt := range []struct {
+		host  string
+		scope config.Scope
+		want  string
+	}{
+		{"a.ns.svc.cluster.local", config.Local, "ns/a"},
+		{"a.ns.svc", config.Local, "ns/a"},
+		{"a.ns", config.Local, "ns/a"},
+		{"a.other.svc.cluster.local", config.Local, "other/a"},
+		{"a.other", config.Local, ""}, // a domain of the world, for all we know
+		{"foo.com", config.Local, ""},
+		{"a.b.ns", config.Local, ""},
+		{"a.b.ns.svc.cluster.local", config.Local, ""},
+		{"*.ns.svc.cluster.local", config.Local, ""},
+		{"a.ns.svc.cluster.local", config.External, "ns/a"},
+		{"a.ns.svc", config.External, ""},
+		{"a.ns", config.External, ""},
+		{"ns", config.Local, ""},
+		{".ns", config.Local, ""},
+	} {
+		got, ok := snapshot.ParseHost(tt.host, "cluster.local", tt.scope, "ns")
+		if ok != (tt.want != "") || (ok && got.String() != tt.want) {
+			t.Errorf("ParseHost(%s, %s) = %v, %v, want %q", tt.host, tt.scope, got, ok, tt.want)
+		}
+	}
+}
+
+const world = `
+apiVersion: networking.internal.knative.dev/v1alpha1
+kind: Ingress
+metadata: {name: ing, namespace: ns}
+spec:
+  rules:
+  - hosts: [a.ns, a.ns.svc.cluster.local, foo.com]
+    visibility: ClusterLocal
+    http:
+      paths:
+      - splits:
+        - {serviceName: named, serviceNamespace: ns, servicePort: web}
+        - {serviceName: numbered, serviceNamespace: ns, servicePort: 80}
+  tls:
+  - {hosts: [a.ns], secretName: cert}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: cert, namespace: ns, uid: u}
+stringData: {}
+data: {tls.key: dG9wIHNlY3JldA==, tls.crt: bm90aGluZw==}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: a, namespace: ns}
+spec: {type: ExternalName, externalName: elsewhere.example.com}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: d, namespace: ns}
+`
+
+func gather(t *testing.T) snapshot.Snapshot {
+	t.Helper()
+	b, err := snapshot.ReadBundle([]byte(world))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(b.Ignored) != 1 || b.Ignored[0].Name != "d" {
+		t.Error("Ignored =", b.Ignored)
+	}
+	cfg, _, err := b.Config("cluster.local", "knative-serving")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return snapshot.Ingress(b, cfg, b.Ingresses[0])
+}
+
+func TestWhatIsReadIsWatched(t *testing.T) {
+	var got []string
+	for _, r := range gather(t).World.Refs {
+		found := "missing"
+		if r.Found {
+			found = "found"
+		}
+		got = append(got, r.Kind+" "+r.Namespace+"/"+r.Name+" "+found)
+	}
+	want := []string{
+		"Gateway knative-serving/knative-local-gateway missing", // and none of the scope that has no rules
+		"Secret ns/cert found",
+		"Service com/foo missing", // foo.com may be taken for it
+		"Service istio-system/knative-local-gateway missing",
+		"Service ns/a found",
+		"Service ns/named missing", // and not the one whose port is a number
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error("(-want +got)", diff)
+	}
+}
+
+func TestNoKeyGoesFurther(t *testing.T) {
+	text, err := json.Marshal(gather(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{"top secret", "dG9wIHNlY3JldA"} {
+		if strings.Contains(string(text), secret) {
+			t.Error("the key is in the snapshot")
+		}
+	}
+}
+
+func TestFactsAboutObjects(t *testing.T) {
+	w := gather(t).World
+	if c := w.Certificates[0]; !c.Found || c.UID != "u" || c.Fault != "its tls.crt is not PEM" {
+		t.Errorf("certificate = %+v", c)
+	}
+	for _, s := range w.Services {
+		if s.Name == (types.NamespacedName{Namespace: "ns", Name: "a"}) && s.ExternalName != "elsewhere.example.com" {
+			t.Errorf("service = %+v", s)
+		}
+	}
+}
+
+func TestBundleErrorsNameTheLine(t *testing.T) {
+	_, err := snapshot.ReadBundle([]byte("kind: Nothing\n---\n\n---\napiVersion: v1\nkind: Service\nspec: [1]\n"))
+	if err == nil || !strings.Contains(err.Error(), "line 4") {
+		t.Error("error =", err)
+	}
+	_, err = snapshot.ReadBundleStrictly([]byte("apiVersion: v1\nkind: Service\nmetadata: {name: a}\ncolour: red\n"))
+	if err == nil || !strings.Contains(err.Error(), "colour") {
+		t.Error("strictly, error =", err)
+	}
+}
