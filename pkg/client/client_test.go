@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"knative.dev/pkg/controller"
 	"knative.dev/pkg/injection"
+	_ "knative.dev/pkg/reconciler/testing" // its init makes fake clients and watch lists get along
 
 	"github.com/net-mesh/net-mesh/pkg/client"
 	"github.com/net-mesh/net-mesh/pkg/client/fake"
@@ -42,6 +43,17 @@ func TestInformersDeliverThroughInjection(t *testing.T) {
 	vs, err := client.VirtualServices(ctx).Lister().VirtualServices("ns").Get("name")
 	if err != nil || vs.ManagedFields != nil {
 		t.Errorf("VirtualService from the cache: managed fields %v, error %v, want neither", vs.ManagedFields, err)
+	}
+}
+
+func TestFakeHoldsWhatItIsGiven(t *testing.T) {
+	meta := metav1.ObjectMeta{Namespace: "ns", Name: "name"}
+	ctx, c := fake.With(t.Context(), &istio.Gateway{ObjectMeta: meta}, &istio.VirtualService{ObjectMeta: meta})
+	if _, err := c.NetworkingV1().Gateways("ns").Get(ctx, "name", metav1.GetOptions{}); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.NetworkingV1().VirtualServices("ns").Get(ctx, "name", metav1.GetOptions{}); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -6,6 +6,7 @@ package fake
 import (
 	"context"
 
+	istio "istio.io/client-go/pkg/apis/networking/v1"
 	"istio.io/client-go/pkg/clientset/versioned/fake"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
@@ -25,8 +26,21 @@ func init() {
 
 // With returns a context whose Istio clientset is a fake that holds the given objects.
 func With(ctx context.Context, objects ...runtime.Object) (context.Context, *fake.Clientset) {
-	c := fake.NewSimpleClientset(objects...)
+	c := fake.NewSimpleClientset()
+	for _, o := range objects {
+		if err := add(c, o); err != nil {
+			panic(err) // two objects of one name: a mistake of the test
+		}
+	}
 	return client.With(ctx, c), c
+}
+
+// add names the resource of a Gateway, whose plural the fake guesses wrongly.
+func add(c *fake.Clientset, o runtime.Object) error {
+	if gateway, ok := o.(*istio.Gateway); ok {
+		return c.Tracker().Create(istio.SchemeGroupVersion.WithResource("gateways"), gateway, gateway.Namespace)
+	}
+	return c.Tracker().Add(o)
 }
 
 // Get returns the context's fake clientset. It panics when the clientset is not a fake.
