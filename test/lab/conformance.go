@@ -1,0 +1,177 @@
+package lab
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/net-mesh/net-mesh/test/lab/cluster"
+	"github.com/net-mesh/net-mesh/test/lab/pins"
+)
+
+// ConformanceTests are those of Knative's ingress conformance at the pinned version, stable, beta and alpha.
+var ConformanceTests = []string{
+	"basics", "basics/http2", "dispatch/path", "dispatch/path_and_percentage", "dispatch/percentage", "dispatch/rule",
+	"grpc", "grpc/split", "headers/post-split", "headers/pre-split", "headers/probe", "headers/tags", "host-rewrite",
+	"hosts/multiple", "httpoption", "ingressclass", "retry", "timeout", "tls", "update",
+	"visibility", "visibility/path", "visibility/split", "websocket", "websocket/split",
+}
+
+// needsPrivateAddress are the tests that create an ExternalName Service to the private load balancer's
+// name, which does not exist where the status says MeshOnly.
+var needsPrivateAddress = map[string]bool{"host-rewrite": true, "visibility": true, "visibility/path": true, "visibility/split": true}
+
+// testLimit is what one test may take; the longest needs half a minute on an idle machine.
+const testLimit = 6 * time.Minute
+
+// Result is the outcome of one test.
+type Result struct {
+	Test    string  `json:"test"`
+	Run     int     `json:"run"`
+	Outcome string  `json:"outcome"` // pass, fail or skip
+	Seconds float64 `json:"seconds"`
+}
+
+// Report is what a conformance run found.
+type Report struct {
+	Profile string   `json:"profile"`
+	Results []Result `json:"results"`
+	Passed  int      `json:"passed"`
+	Failed  int      `json:"failed"`
+}
+
+// ConformanceOptions say what to run.
+type ConformanceOptions struct {
+	// Count is how often the whole suite runs.
+	Count int
+	// Only restricts the tests to those named, when not empty.
+	Only []string
+	// File receives the Report as JSON, when not "".
+	File string
+}
+
+// Conformance runs Knative's ingress conformance against the installed plugin under the current profile,
+// each test as a process of its own: the suite panics on some unexpected answers, and would take the
+// other tests with it.
+func (l *Lab) Conformance(ctx context.Context, o ConformanceOptions) error {
+	p := l.profile()
+	if p.MeshOnly {
+		return fmt.Errorf("conformance under profile %s needs a client inside the mesh, which the lab does not have yet: use profile gateway or half-mesh", p.Name)
+	}
+	tests, err := selectTests(p, o.Only)
+	if err != nil {
+		return err
+	}
+	dir, err := l.builder().Build(ctx, pins.Conformance())
+	if err != nil {
+		return err
+	}
+	c, err := l.cluster(ctx)
+	if err != nil {
+		return err
+	}
+	report := Report{Profile: p.Name}
+	for run := 1; run <= o.Count; run++ {
+		for _, test := range tests {
+			r, err := l.conformanceTest(ctx, c, filepath.Join(dir, "conformance.test"), test, run)
+			if err != nil {
+				return err
+			}
+			report.add(r)
+			l.Progress.Say("%-4s  %-30s %6.1fs  run %d of %d", r.Outcome, r.Test, r.Seconds, run, o.Count)
+		}
+	}
+	return l.finish(report, o.File)
+}
+
+func (r *Report) add(one Result) {
+	r.Results = append(r.Results, one)
+	if one.Outcome == "pass" {
+		r.Passed++
+		return
+	}
+	r.Failed++
+}
+
+func (l *Lab) finish(r Report, file string) error {
+	if file != "" {
+		text, err := json.MarshalIndent(r, "", "  ")
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(file, append(text, '\n'), 0o644); err != nil {
+			return err
+		}
+	}
+	fmt.Printf("%s: %d passed, %d failed\n", r.Profile, r.Passed, r.Failed)
+	if r.Failed > 0 {
+		return fmt.Errorf("%d conformance tests failed; their output is in %s", r.Failed, l.Host.Path("conformance"))
+	}
+	return nil
+}
+
+func selectTests(p Profile, only []string) ([]string, error) {
+	known := map[string]bool{}
+	var tests []string
+	for _, t := range ConformanceTests {
+		if p.Name == "half-mesh" && needsPrivateAddress[t] {
+			continue
+		}
+		known[t] = true
+		tests = append(tests, t)
+	}
+	if len(only) == 0 {
+		return tests, nil
+	}
+	for _, t := range only {
+		if !known[t] {
+			return nil, fmt.Errorf("%q is no conformance test of profile %s; there are %s", t, p.Name, strings.Join(tests, ", "))
+		}
+	}
+	return only, nil
+}
+
+func (l *Lab) conformanceTest(ctx context.Context, c cluster.Cluster, binary, test string, run int) (Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, testLimit+time.Minute)
+	defer cancel()
+	// A name of the suite may hold a slash, which the testing package takes for a step down.
+	pattern := "^TestIngressConformance$"
+	for _, part := range strings.Split(test, "/") {
+		pattern += "/^" + part + "$"
+	}
+	cmd := l.suiteCommand(ctx, c, binary, "-test.v", "-test.run", pattern, "-test.timeout", testLimit.String(), "-enable-alpha", "-enable-beta", "-cluster-suffix", cluster.Domain)
+	begin := time.Now()
+	out, err := cmd.CombinedOutput()
+	r := Result{Test: test, Run: run, Outcome: outcome(out, "TestIngressConformance/"+test, err), Seconds: time.Since(begin).Seconds()}
+	name := fmt.Sprintf("%s-%d.log", strings.ReplaceAll(test, "/", "_"), run)
+	if err := os.MkdirAll(l.Host.Path("conformance"), 0o755); err != nil {
+		return r, err
+	}
+	return r, os.WriteFile(l.Host.Path("conformance", name), out, 0o644)
+}
+
+// suiteCommand runs a test binary of Knative inside the lab's network.
+func (l *Lab) suiteCommand(ctx context.Context, c cluster.Cluster, binary string, args ...string) *exec.Cmd {
+	cmd := l.Host.Command(ctx, binary, append(args, "-kubeconfig", c.Kubeconfig(), "-dockerrepo", "dev.local", "-tag", "lab")...)
+	cmd.Env = append(os.Environ(), "SYSTEM_NAMESPACE=knative-serving", "KUBECONFIG="+c.Kubeconfig(), "KO_DOCKER_REPO=dev.local",
+		"GATEWAY_OVERRIDE=istio-ingressgateway", "GATEWAY_NAMESPACE_OVERRIDE=istio-system")
+	cmd.Dir = l.Host.Dir
+	return cmd
+}
+
+// outcome is pass only when the suite says so of this very test: a pattern that matches nothing passes too.
+func outcome(out []byte, name string, err error) string {
+	switch {
+	case err == nil && bytes.Contains(out, []byte("--- PASS: "+name+" (")):
+		return "pass"
+	case err == nil && bytes.Contains(out, []byte("--- SKIP: "+name+" (")):
+		return "skip"
+	}
+	return "fail"
+}

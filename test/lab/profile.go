@@ -1,0 +1,197 @@
+package lab
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"sort"
+	"strings"
+
+	"github.com/net-mesh/net-mesh/test/lab/cluster"
+	"github.com/net-mesh/net-mesh/test/lab/platform"
+)
+
+// Profile says in which way the mesh is used.
+type Profile struct {
+	Name string
+	// Config are the keys of ConfigMap config-istio; all other gateway keys are removed.
+	Config map[string]string
+	// MeshOnly tells that no gateway exists at all.
+	MeshOnly bool
+	// Addressing switches pod addressing on.
+	Addressing bool
+}
+
+// none is how config-istio says that a kind of gateway does not exist.
+const none = "[]\n"
+
+// Profiles are the ones to choose from, by name.
+var Profiles = map[string]Profile{
+	"gateway":   {Name: "gateway"},
+	"half-mesh": {Name: "half-mesh", Config: map[string]string{"local-gateways": none}},
+	"mesh-only": {Name: "mesh-only", Config: map[string]string{"external-gateways": none, "local-gateways": none}, MeshOnly: true},
+}
+
+// ProfileNames lists the profiles in order.
+func ProfileNames() []string {
+	var names []string
+	for n := range Profiles {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// SetProfile changes the mesh of a lab that is up. Objects of gateways come and go with it.
+func (l *Lab) SetProfile(ctx context.Context, name string, addressing bool) error {
+	p, known := Profiles[name]
+	if !known {
+		return fmt.Errorf("profile %q is none of %s", name, strings.Join(ProfileNames(), ", "))
+	}
+	p.Addressing = addressing
+	release, err := l.Host.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	c, err := l.cluster(ctx)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(l.Host.Path("profile"), fmt.Appendf(nil, "%s %t", name, addressing), 0o644); err != nil {
+		return err
+	}
+	return l.Progress.Step(ctx, "profile "+name, func(ctx context.Context) error { return l.apply(ctx, c, p) })
+}
+
+// profile is the one set last; gateway at first.
+func (l *Lab) profile() Profile {
+	var name string
+	var addressing bool
+	text, _ := os.ReadFile(l.Host.Path("profile"))
+	_, _ = fmt.Sscan(string(text), &name, &addressing)
+	p, known := Profiles[name]
+	if !known {
+		p = Profiles["gateway"]
+	}
+	p.Addressing = addressing
+	return p
+}
+
+func (l *Lab) apply(ctx context.Context, c cluster.Cluster, p Profile) error {
+	if p.MeshOnly {
+		if err := l.gatewaysAway(ctx, c); err != nil {
+			return err
+		}
+	} else if err := l.gatewaysBack(ctx, c); err != nil {
+		return err
+	}
+	if err := setConfig(ctx, c, "config-istio", p.Config, "external-gateways", "local-gateways"); err != nil {
+		return err
+	}
+	return l.addressing(ctx, c, p.Addressing)
+}
+
+// addressing switches the flag; activator and autoscaler read it only when they start.
+func (l *Lab) addressing(ctx context.Context, c cluster.Cluster, on bool) error {
+	const key = "enable-mesh-pod-addressability"
+	now, err := c.Kubectl(ctx, nil, "-n", "knative-serving", "get", "configmap", "config-network", "-o", "jsonpath={.data."+key+"}")
+	if err != nil || (now == "true") == on {
+		return err
+	}
+	config := map[string]string{}
+	if on {
+		config[key] = "true"
+	}
+	if err := setConfig(ctx, c, "config-network", config, key); err != nil {
+		return err
+	}
+	if _, err := c.Kubectl(ctx, nil, "-n", "knative-serving", "rollout", "restart", "deployment/activator", "deployment/autoscaler"); err != nil {
+		return err
+	}
+	return c.Rollout(ctx, "knative-serving", "activator", "autoscaler")
+}
+
+// setConfig sets keys of a ConfigMap of Serving and removes those of the given others that are not set.
+func setConfig(ctx context.Context, c cluster.Cluster, name string, set map[string]string, others ...string) error {
+	data := map[string]any{}
+	for _, k := range others {
+		data[k] = nil
+	}
+	for k, v := range set {
+		data[k] = v
+	}
+	patch, err := json.Marshal(map[string]any{"data": data})
+	if err != nil {
+		return err
+	}
+	_, err = c.Kubectl(ctx, nil, "-n", "knative-serving", "patch", "configmap", name, "--type=merge", "-p", string(patch))
+	return err
+}
+
+// gatewayUp brings up the ingress gateway and gives it its load balancer address, which in a cloud a
+// controller would.
+func (l *Lab) gatewayUp(ctx context.Context, c cluster.Cluster) error {
+	manifest, err := os.ReadFile(l.gatewayFile())
+	if err != nil {
+		return err
+	}
+	if err := c.Apply(ctx, manifest); err != nil {
+		return err
+	}
+	status := fmt.Sprintf(`{"status":{"loadBalancer":{"ingress":[{"ip":%q}]}}}`, platform.GatewayIP)
+	if _, err := c.Kubectl(ctx, nil, "-n", "istio-system", "patch", "service", "istio-ingressgateway", "--subresource=status", "--type=merge", "-p", status); err != nil {
+		return err
+	}
+	return c.Rollout(ctx, "istio-system", "istio-ingressgateway")
+}
+
+func (l *Lab) gatewaysBack(ctx context.Context, c cluster.Cluster) error {
+	if err := l.gatewayUp(ctx, c); err != nil {
+		return err
+	}
+	objects, err := l.pluginGateways()
+	if err != nil || len(objects) == 0 {
+		return err
+	}
+	return c.Apply(ctx, objects)
+}
+
+func (l *Lab) gatewaysAway(ctx context.Context, c cluster.Cluster) error {
+	objects, err := l.pluginGateways()
+	if err != nil {
+		return err
+	}
+	gateway, err := os.ReadFile(l.gatewayFile())
+	if err != nil {
+		return err
+	}
+	_, err = c.Kubectl(ctx, append(objects, gateway...), "delete", "--ignore-not-found", "-f", "-")
+	return err
+}
+
+// pluginGateways returns the Gateways of the installed plugin and the Services in front of them.
+func (l *Lab) pluginGateways() ([]byte, error) {
+	manifest, err := os.ReadFile(l.pluginFile())
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	objects, err := platform.Parse(manifest)
+	if err != nil {
+		return nil, err
+	}
+	kept := objects[:0]
+	for _, o := range objects {
+		if o.GetKind() == "Gateway" || (o.GetKind() == "Service" && o.GetNamespace() == "istio-system") {
+			kept = append(kept, o)
+		}
+	}
+	if len(kept) == 0 {
+		return nil, nil
+	}
+	return platform.Print(kept)
+}

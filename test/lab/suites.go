@@ -1,0 +1,67 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"github.com/net-mesh/net-mesh/test/lab/pins"
+)
+
+// SuiteNames lists Serving's suites in order.
+func SuiteNames() []string {
+	var names []string
+	for n := range pins.ServingSuites {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// ServingSuite runs one of Knative Serving's own suites against the installed plugin, whole or the tests
+// that match run.
+func (l *Lab) ServingSuite(ctx context.Context, suite, run string) error {
+	group, known := pins.ServingSuites[suite]
+	if !known {
+		return fmt.Errorf("suite %q is none of %s", suite, strings.Join(SuiteNames(), ", "))
+	}
+	if l.profile().MeshOnly {
+		return fmt.Errorf("Serving's suites under profile mesh-only need a client inside the mesh, which the lab does not have yet: use profile gateway or half-mesh")
+	}
+	var dir string
+	err := l.Progress.Step(ctx, "build suite "+suite, func(ctx context.Context) (err error) {
+		dir, err = l.builder().Build(ctx, group)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	c, err := l.cluster(ctx)
+	if err != nil {
+		return err
+	}
+	resources, err := l.suiteResources(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.Apply(ctx, resources); err != nil {
+		return err
+	}
+	args := []string{"-test.v", "-test.timeout", "60m", "-test.parallel", "2", "-disable-logstream", "-enable-alpha", "-enable-beta"}
+	if run != "" {
+		args = append(args, "-test.run", run)
+	}
+	cmd := l.suiteCommand(ctx, c, filepath.Join(dir, group.Name+".test"), args...)
+	return l.pass(cmd)
+}
+
+// suiteResources are the objects that Serving's suites expect to find.
+func (l *Lab) suiteResources(ctx context.Context) ([]byte, error) {
+	module, err := l.builder().ModuleDir(ctx, pins.Knative(), "knative.dev/serving")
+	if err != nil {
+		return nil, err
+	}
+	return Plugin{Manifests: []string{filepath.Join(module, "test", "config", "test-resources.yaml")}}.read()
+}
