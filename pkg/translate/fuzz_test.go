@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/util/validation"
 	"knative.dev/networking/pkg/apis/networking/v1alpha1"
 
 	"github.com/net-mesh/net-mesh/pkg/snapshot"
@@ -32,8 +33,8 @@ func FuzzTranslate(f *testing.F) {
 			return
 		}
 		for _, ing := range b.Ingresses {
-			if ing.Name == "" || ing.Namespace == "" {
-				// The API server lets no such object through.
+			if len(validation.IsDNS1123Subdomain(ing.Name))+len(validation.IsDNS1123Label(ing.Namespace)) > 0 {
+				// The API server lets no such name through.
 				continue
 			}
 			r := translate.Ingress(snapshot.Ingress(b, cfg, ing))
