@@ -35,6 +35,7 @@ func (d *decider) exposures() {
 	for _, share := range d.inMesh() {
 		d.expose(Mesh, []Entry{MeshEntry}, share)
 	}
+	d.checkExternal()
 }
 
 func (d *decider) atGateways(kind Kind, vh model.VirtualHost) {
@@ -134,8 +135,6 @@ func (d *decider) reachesMesh(vh model.VirtualHost, h model.Host) bool {
 		d.because(h.Name, "exposed in the mesh", "a public rule names a host of the cluster's own domain")
 	case len(d.world.External) == 0:
 		d.because(h.Name, "exposed in the mesh only", "no external gateway is configured")
-		d.report(finding.NoExternalEntry, d.ingress(), vh.Source,
-			"public host %s is served to callers inside the mesh only, because no external gateway is configured; configure external-gateways in %s to serve the world", h.Name, config.IstioConfigMap)
 	default:
 		return false
 	}
@@ -156,6 +155,17 @@ func (d *decider) meshNames(h model.Host) []string {
 	}
 	d.because(h.Name, "full name and abbreviations", "Service behind the name: "+string(h.Backing))
 	return append([]string{h.Name}, h.Short...)
+}
+
+// checkExternal says once that the world cannot reach the public hosts.
+func (d *decider) checkExternal() {
+	hosts := d.publicHosts()
+	if len(hosts) == 0 || len(d.world.External) > 0 {
+		return
+	}
+	d.report(finding.NoExternalEntry, d.ingress(), "spec.rules",
+		"no external gateway is configured, so public hosts are served to callers inside the mesh only: %s; configure external-gateways in %s to serve the world",
+		strings.Join(hosts, ", "), config.IstioConfigMap)
 }
 
 // checkRewrites reports routes that lead to another route. Without a local gateway

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -103,6 +104,8 @@ func (b *Bundle) add(doc []byte, into decode) error {
 	switch group := head.GroupVersionKind().GroupKind().String(); group {
 	case "":
 		return nil
+	case "List":
+		return b.addList(doc, into)
 	case "Ingress.networking.internal.knative.dev":
 		ing := &v1alpha1.Ingress{}
 		b.Ingresses = append(b.Ingresses, ing)
@@ -122,6 +125,20 @@ func (b *Bundle) add(doc []byte, into decode) error {
 		return nil
 	}
 	b.Ignored = append(b.Ignored, finding.Ref{Kind: head.Kind, Namespace: head.Namespace, Name: head.Name})
+	return nil
+}
+
+// addList adds the items of what kubectl prints for several objects.
+func (b *Bundle) addList(doc []byte, into decode) error {
+	var list struct{ Items []json.RawMessage }
+	if err := yaml.Unmarshal(doc, &list); err != nil {
+		return err
+	}
+	for i, item := range list.Items {
+		if err := b.add(item, into); err != nil {
+			return fmt.Errorf("item %d: %w", i, err)
+		}
+	}
 	return nil
 }
 

@@ -67,9 +67,12 @@ kind: Service
 metadata: {name: a, namespace: ns}
 spec: {type: ExternalName, externalName: elsewhere.example.com}
 ---
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: d, namespace: ns}
+apiVersion: v1
+kind: List
+items:
+- apiVersion: apps/v1
+  kind: Deployment
+  metadata: {name: d, namespace: ns}
 `
 
 func gather(t *testing.T) snapshot.Snapshot {
