@@ -1,0 +1,182 @@
+package status
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/record"
+	"knative.dev/networking/pkg/apis/networking/v1alpha1"
+	"knative.dev/pkg/apis"
+	"knative.dev/pkg/controller"
+
+	"github.com/net-mesh/net-mesh/pkg/finding"
+	"github.com/net-mesh/net-mesh/pkg/plan"
+	"github.com/net-mesh/net-mesh/pkg/reconciler/apply"
+	"github.com/net-mesh/net-mesh/pkg/reconciler/readiness"
+	"github.com/net-mesh/net-mesh/pkg/translate"
+)
+
+var (
+	gateway = plan.Plan{Public: []plan.Address{{DomainInternal: "gw"}}, Private: []plan.Address{{DomainInternal: "local"}}}
+	meshed  = plan.Plan{Public: []plan.Address{{DomainInternal: "gw"}}, Private: []plan.Address{{MeshOnly: true}}}
+	proven  = readiness.State{Ready: true}
+	awaited = readiness.State{Waiting: []string{"a pod"}}
+	invalid = finding.Finding{Reason: finding.PortNotFound, Message: "port x of Service a/b does not exist"}
+	pending = finding.Finding{Reason: finding.SecretMissing, Message: "Secret a/c does not exist"}
+	info    = finding.Finding{Reason: finding.NoExternalEntry, Message: "nobody outside"}
+)
+
+// fresh is an Ingress whose generation has not been seen.
+func fresh() *v1alpha1.Ingress {
+	ing := &v1alpha1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "hello", Generation: 1}}
+	ing.Status.InitializeConditions()
+	return ing
+}
+
+// served is an Ingress that is Ready with a Plan.
+func served(p plan.Plan) *v1alpha1.Ingress {
+	ing := fresh()
+	ing.Status.ObservedGeneration = 1
+	ing.Status.MarkNetworkConfigured()
+	ing.Status.MarkLoadBalancerReady(addresses(p.Public), addresses(p.Private))
+	return ing
+}
+
+// TestWrite states what is read where. A condition is written as "status reason".
+func TestWrite(t *testing.T) {
+	for _, row := range []struct {
+		name                     string
+		ing                      *v1alpha1.Ingress
+		plan                     plan.Plan
+		findings                 []finding.Finding
+		changes                  apply.Changes
+		state                    readiness.State
+		network, balancer, ready string
+		private                  string
+		published                bool
+	}{
+		{name: "awaited", ing: fresh(), plan: gateway, state: awaited,
+			network: "True ", balancer: "Unknown AwaitingProof", ready: "Unknown AwaitingProof"},
+		{name: "proven", ing: fresh(), plan: gateway, state: proven,
+			network: "True ", balancer: "True ", ready: "True ", private: "local"},
+		{name: "proven and published", ing: served(gateway), plan: gateway, state: proven,
+			network: "True ", balancer: "True ", ready: "True ", private: "local", published: true},
+		{name: "assumed", ing: fresh(), plan: gateway, state: readiness.State{Ready: true, Assumed: []string{"h"}},
+			network: "True ", balancer: "True Assumed", ready: "True ", private: "local"},
+		{name: "another way is awaited while one serves", ing: served(gateway), plan: meshed, state: awaited,
+			network: "True ", balancer: "True AwaitingProof", ready: "True ", private: "local"},
+		{name: "another way is proven: flip", ing: served(gateway), plan: meshed, state: proven,
+			network: "True ", balancer: "True ", ready: "True ", private: "mesh"},
+		{name: "invalid", ing: fresh(), plan: gateway, findings: []finding.Finding{pending, invalid}, state: proven,
+			network: "False PortNotFound", balancer: "True ", ready: "False PortNotFound", private: "local"},
+		{name: "pending", ing: fresh(), plan: gateway, findings: []finding.Finding{pending, info}, state: proven,
+			network: "Unknown SecretMissing", balancer: "True ", ready: "Unknown SecretMissing", private: "local"},
+		{name: "info", ing: fresh(), plan: gateway, findings: []finding.Finding{info}, state: proven,
+			network: "True ", balancer: "True ", ready: "True ", private: "local"},
+		{name: "refused", ing: served(gateway), plan: gateway, changes: apply.Changes{Refused: []finding.Ref{{Kind: "Gateway", Name: "g"}}}, state: proven,
+			network: "False NotOwned", balancer: "True ", ready: "False NotOwned", private: "local", published: true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			published := Write(t.Context(), row.ing, translate.Result{Plan: row.plan, Findings: row.findings}, row.changes, row.state)
+			if published != row.published {
+				t.Errorf("published is %v, want %v", published, row.published)
+			}
+			expect(t, row.ing, v1alpha1.IngressConditionNetworkConfigured, row.network)
+			expect(t, row.ing, v1alpha1.IngressConditionLoadBalancerReady, row.balancer)
+			expect(t, row.ing, v1alpha1.IngressConditionReady, row.ready)
+			if got := private(row.ing); got != row.private {
+				t.Errorf("private address %q, want %q", got, row.private)
+			}
+		})
+	}
+}
+
+func TestMessagesNameEverything(t *testing.T) {
+	ing := fresh()
+	Write(t.Context(), ing, translate.Result{Plan: gateway, Findings: []finding.Finding{invalid, pending}}, apply.Changes{}, awaited)
+	message := ing.Status.GetCondition(v1alpha1.IngressConditionReady).Message
+	for _, want := range []string{invalid.Message, pending.Message} {
+		if !strings.Contains(message, want) {
+			t.Errorf("message %q lacks %q", message, want)
+		}
+	}
+}
+
+func TestFailuresKeepTheirWords(t *testing.T) {
+	ing := fresh()
+	Failed(ing, errors.New("100% refused"))
+	expect(t, ing, v1alpha1.IngressConditionReady, "Unknown APIFailed")
+	if got := ing.Status.GetCondition(v1alpha1.IngressConditionNetworkConfigured).Message; got != "100% refused" {
+		t.Errorf("message %q", got)
+	}
+	ing = served(gateway)
+	Failed(ing, errors.New("refused"))
+	expect(t, ing, v1alpha1.IngressConditionNetworkConfigured, "True APIFailed")
+	expect(t, ing, v1alpha1.IngressConditionReady, "True ")
+	Unconfigured(ing, errors.New("config-istio: wrong"))
+	expect(t, ing, v1alpha1.IngressConditionNetworkConfigured, "True ConfigInvalid")
+}
+
+// TestProofIsSpared states when a status tells of a proof.
+func TestProofIsSpared(t *testing.T) {
+	if !Proven(served(gateway), gateway) {
+		t.Error("a Ready Ingress is not taken for proven")
+	}
+	if Proven(served(gateway), meshed) {
+		t.Error("other addresses are taken for proven")
+	}
+	if Proven(fresh(), gateway) {
+		t.Error("a new Ingress is taken for proven")
+	}
+	moving := served(gateway)
+	Write(t.Context(), moving, translate.Result{Plan: gateway}, apply.Changes{}, awaited)
+	if Proven(moving, gateway) {
+		t.Error("what is awaited is taken for proven")
+	}
+	next := served(gateway)
+	next.Generation = 2
+	if Proven(next, gateway) {
+		t.Error("another generation is taken for proven")
+	}
+}
+
+func TestFindingsAreToldOnce(t *testing.T) {
+	recorder := record.NewFakeRecorder(10)
+	ctx := controller.WithEventRecorder(t.Context(), recorder)
+	ing := fresh()
+	result := translate.Result{Plan: gateway, Findings: []finding.Finding{invalid, info}}
+	for range 2 {
+		Write(ctx, ing, result, apply.Changes{}, proven)
+		ing.Status.ObservedGeneration = ing.Generation
+	}
+	close(recorder.Events)
+	var got []string
+	for e := range recorder.Events {
+		got = append(got, e)
+	}
+	want := corev1.EventTypeWarning + " PortNotFound " + invalid.Message + "\n" + corev1.EventTypeNormal + " NoExternalEntry " + info.Message
+	if strings.Join(got, "\n") != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func expect(t *testing.T, ing *v1alpha1.Ingress, condition apis.ConditionType, want string) {
+	t.Helper()
+	c := ing.Status.GetCondition(condition)
+	if got := string(c.Status) + " " + c.Reason; got != want {
+		t.Errorf("%s is %q (%s), want %q", condition, got, c.Message, want)
+	}
+}
+
+func private(ing *v1alpha1.Ingress) string {
+	if ing.Status.PrivateLoadBalancer == nil {
+		return ""
+	}
+	if a := ing.Status.PrivateLoadBalancer.Ingress[0]; !a.MeshOnly {
+		return a.DomainInternal
+	}
+	return "mesh"
+}
