@@ -57,6 +57,10 @@ func (a *app) down() *cobra.Command {
 	return cmd
 }
 
+func (a *app) leftovers() *cobra.Command {
+	return a.command("leftovers", "Fail if anything is left of a lab that is down", func(_ *cobra.Command, l *lab.Lab) error { return l.Leftovers() })
+}
+
 func (a *app) status() *cobra.Command {
 	return a.command("status", "Tell what runs and what does not", func(c *cobra.Command, l *lab.Lab) error { return l.Status(c.Context()) })
 }

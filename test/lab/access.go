@@ -92,3 +92,13 @@ func (l *Lab) down(ctx context.Context, h host.Host) error {
 	defer release()
 	return l.Progress.Step(ctx, "lab "+h.Name+" down", h.Remove)
 }
+
+// Leftovers reports, as an error, what is there of the lab although it should be gone.
+func (l *Lab) Leftovers() error {
+	left := l.Host.Leftovers()
+	if len(left) == 0 {
+		fmt.Printf("nothing is left of lab %s\n", l.Host.Name)
+		return nil
+	}
+	return fmt.Errorf("of lab %s there is left:\n%s", l.Host.Name, strings.Join(left, "\n"))
+}

@@ -6,73 +6,72 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
-	"github.com/net-mesh/net-mesh/test/lab/cluster"
 	"github.com/net-mesh/net-mesh/test/lab/host"
 	"github.com/net-mesh/net-mesh/test/lab/platform"
 )
 
 const (
-	demoHost  = "hello.apps.svc.cluster.local"
+	demoURL   = "http://hello.apps.svc.cluster.local/"
 	demoLimit = 2 * time.Minute
 )
+
+// demoPlaces are the proxies a demo request may pass.
+var demoPlaces = []Place{
+	{"clients", "app=caller"}, {"istio-system", "istio=ingressgateway"}, {"knative-serving", "app=activator"}, {"apps", "serving.knative.dev/service=hello"},
+}
 
 // Demo shows the product's main job on a lab that is up: a cluster-local Service that has scaled to zero
 // is called by a meshed pod of another namespace.
 func (l *Lab) Demo(ctx context.Context) error {
-	c, err := l.cluster(ctx)
+	m, err := l.Mesh(ctx)
 	if err != nil {
 		return err
 	}
-	d := demo{Lab: l, cluster: c}
 	steps := []struct {
 		name string
 		do   func(context.Context) error
 	}{
-		{"Service hello in namespace apps, caller in namespace clients", d.deploy},
-		{"hello is Ready", d.ready},
-		{"hello has scaled to zero", d.atZero},
+		{"Service hello in namespace apps, a caller in namespace clients", m.DeployDemo},
+		{"hello is Ready", func(ctx context.Context) error { return m.ServiceReady(ctx, "apps", "hello") }},
+		{"hello has scaled to zero", func(ctx context.Context) error { return m.AtZero(ctx, "apps", "hello") }},
 	}
 	for _, s := range steps {
 		if err := l.Progress.Step(ctx, s.name, s.do); err != nil {
 			return err
 		}
 	}
-	fmt.Printf("\nprofile %s: curl http://%s/ from a pod of namespace clients\n\n", l.profile().Name, demoHost)
+	fmt.Printf("\nprofile %s: a pod of namespace clients calls %s\n\n", l.profile().Name, demoURL)
 	for _, which := range []string{"first call, from zero", "second call"} {
-		if err := d.call(ctx, which); err != nil {
+		if err := m.show(ctx, which); err != nil {
 			return err
 		}
 	}
-	fmt.Print(d.next())
+	fmt.Print(l.next())
 	return nil
 }
 
-type demo struct {
-	*Lab
-	cluster cluster.Cluster
-}
-
-func (d demo) deploy(ctx context.Context) error {
-	if err := d.cluster.Apply(ctx, platform.Demo); err != nil {
+// DeployDemo applies the demo's Service and its caller, and waits for the caller.
+func (m Mesh) DeployDemo(ctx context.Context) error {
+	if err := m.Apply(ctx, platform.Demo); err != nil {
 		return err
 	}
-	return d.cluster.Rollout(ctx, "clients", "caller")
+	return m.Rollout(ctx, "clients", "caller")
 }
 
-func (d demo) ready(ctx context.Context) error {
-	_, err := d.cluster.Kubectl(ctx, nil, "-n", "apps", "wait", "--for=condition=Ready", "ksvc/hello", "--timeout="+demoLimit.String())
+// ServiceReady waits until a Knative Service is Ready; the error shows how far it got.
+func (m Mesh) ServiceReady(ctx context.Context, namespace, name string) error {
+	_, err := m.Kubectl(ctx, nil, "-n", namespace, "wait", "--for=condition=Ready", "ksvc/"+name, "--timeout="+demoLimit.String())
 	if err == nil {
 		return nil
 	}
-	status, _ := d.cluster.Kubectl(ctx, nil, "-n", "apps", "get", "ksvc,king,revision,pods", "-o", "wide")
+	status, _ := m.Kubectl(ctx, nil, "-n", namespace, "get", "ksvc,king,revision,pods", "-o", "wide")
 	return fmt.Errorf("%w\n%s", err, status)
 }
 
-func (d demo) atZero(ctx context.Context) error {
-	return host.WaitFor(ctx, "the last pod of hello to go", demoLimit, func(ctx context.Context) error {
-		pods, err := d.cluster.Kubectl(ctx, nil, "-n", "apps", "get", "pods", "-l", "serving.knative.dev/service=hello", "-o", "name")
+// AtZero waits until no pod of a Knative Service is left.
+func (m Mesh) AtZero(ctx context.Context, namespace, name string) error {
+	return host.WaitFor(ctx, "the last pod of "+name+" to go", demoLimit, func(ctx context.Context) error {
+		pods, err := m.Kubectl(ctx, nil, "-n", namespace, "get", "pods", "-l", "serving.knative.dev/service="+name, "-o", "name")
 		if err == nil && strings.TrimSpace(pods) != "" {
 			err = fmt.Errorf("there is still %s", strings.TrimSpace(pods))
 		}
@@ -80,40 +79,31 @@ func (d demo) atZero(ctx context.Context) error {
 	})
 }
 
-// call sends one request and prints its answer and the way it took.
-func (d demo) call(ctx context.Context, which string) error {
-	id := uuid.NewString()
-	out, err := d.cluster.Kubectl(ctx, nil, "-n", "clients", "exec", "deploy/caller", "-c", "caller", "--",
-		"curl", "-sS", "-m", "30", "-H", "x-request-id: "+id, "-w", `\n%{http_code} %{time_total}`, "http://"+demoHost+"/")
+// show sends one request and prints its answer and the way it took.
+func (m Mesh) show(ctx context.Context, which string) error {
+	a, err := m.Call(ctx, "clients", demoURL)
 	if err != nil {
 		return err
 	}
-	lines := strings.Split(strings.TrimSpace(out), "\n")
-	var code int
-	var seconds float64
-	if _, err := fmt.Sscan(lines[len(lines)-1], &code, &seconds); err != nil {
-		return fmt.Errorf("answer of curl %q: %w", out, err)
+	fmt.Printf("%s: %d after %d ms: %s\n", which, a.Code, a.Took.Milliseconds(), a.Body)
+	if a.Code != 200 {
+		return fmt.Errorf("%s was answered %d, not 200", which, a.Code)
 	}
-	fmt.Printf("%s: %d after %.0f ms: %s\n", which, code, seconds*1000, strings.TrimSpace(strings.Join(lines[:len(lines)-1], " ")))
-	if code != 200 {
-		return fmt.Errorf("%s was answered %d, not 200", which, code)
-	}
-	hops, err := d.hops(ctx, id)
+	hops, err := m.Hops(ctx, a.Request, demoPlaces...)
 	if err != nil {
 		return err
 	}
-	fmt.Println(draw(hops))
+	fmt.Println(Draw(hops))
 	return nil
 }
 
-func (d demo) next() string {
-	k := "bin/lab --name " + d.Host.Name
+func (l *Lab) next() string {
 	return fmt.Sprintf(`What to try next:
   %[1]s kubectl get virtualservices -A                    what net-mesh wrote
   %[1]s kubectl -n apps get king hello -o yaml            what it was asked, and its conditions
   %[1]s kubectl -n clients exec deploy/caller -c caller -- curl -s http://hello.apps/
-  %[1]s profile set gateway                               and back: mesh-only, half-mesh
+  %[1]s profile set mesh-only                             another way to use the mesh: gateway, half-mesh, mesh-only
   %[1]s conformance                                       Knative's own suite against net-mesh
   %[1]s down                                              remove it all
-`, k)
+`, "bin/lab --name "+l.Host.Name)
 }

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -92,9 +93,14 @@ mount --bind "$0/kubelet" /var/lib/kubelet
 mount --bind "$0/varlog" /var/log
 exec sleep infinity`
 
+// holding keeps daemons that start at once from making a mount namespace each.
+var holding sync.Mutex
+
 // ensureMounts returns a pid whose mount namespace is the lab's, starting a holder where none lives.
 // Any process of the lab serves, so the namespace survives the loss of its holder.
 func (h Host) ensureMounts(ctx context.Context) (int, error) {
+	holding.Lock()
+	defer holding.Unlock()
 	if pid := h.mountHolder(); pid != 0 {
 		return pid, nil
 	}

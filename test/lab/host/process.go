@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -44,15 +45,7 @@ func (h Host) Ensure(ctx context.Context, d Daemon) (started bool, err error) {
 // Alive tells whether the daemon called name runs: its pid file names a process of this very lab.
 func (h Host) Alive(name string) bool {
 	pid := h.Pid(name)
-	if pid == 0 {
-		return false
-	}
-	for _, p := range h.Processes() {
-		if p == pid {
-			return !zombie(pid)
-		}
-	}
-	return false
+	return pid != 0 && h.has(pid)
 }
 
 // Pid returns what the pid file of the daemon says, 0 without one.
@@ -124,8 +117,37 @@ func (h Host) spawn(name string, cmd *exec.Cmd) (pid int, err error) {
 		return 0, err
 	}
 	pid = wrapped.Process.Pid
-	go func() { _ = wrapped.Wait() }() // so that one that dies while we look is no zombie
-	return pid, os.WriteFile(h.pidFile(name), []byte(strconv.Itoa(pid)+"\n"), 0o644)
+	ended := make(chan error, 1)
+	go func() { ended <- wrapped.Wait() }() // so that one that dies while we look is no zombie
+	if err := os.WriteFile(h.pidFile(name), []byte(strconv.Itoa(pid)+"\n"), 0o644); err != nil {
+		return pid, err
+	}
+	return pid, h.joined(name, pid, ended)
+}
+
+// joined waits until a new process is in the lab's groups, where Alive looks for it.
+func (h Host) joined(name string, pid int, ended <-chan error) error {
+	return WaitFor(context.Background(), name+" to start", startLimit, func(context.Context) error {
+		if h.has(pid) {
+			return nil
+		}
+		select {
+		case err := <-ended:
+			return fmt.Errorf("it ended at once (%v); its log says:\n%s", err, h.LogTail(name, 5))
+		default:
+			return errors.New("it has not joined its control groups")
+		}
+	})
+}
+
+// has tells whether a process runs in the lab's groups.
+func (h Host) has(pid int) bool {
+	for _, p := range h.Processes() {
+		if p == pid {
+			return !zombie(pid)
+		}
+	}
+	return false
 }
 
 // Command returns a command that runs inside the lab's network namespace and ends with ctx.

@@ -91,7 +91,7 @@ func suite(name, pkg string) Group {
 
 // Product builds programs of this checkout.
 func Product(packages ...string) Group {
-	return Group{Name: "product", Module: ".", Packages: packages, Sources: []string{"cmd", "pkg", "test", "hack"}}
+	return Group{Name: "product", Module: ".", Packages: packages, Sources: []string{"cmd", "pkg"}}
 }
 
 func under(prefix string, names ...string) []string {

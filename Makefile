@@ -1,0 +1,68 @@
+# make help lists the targets. The lab's name is LAB_NAME; several labs may run side by side.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+export CGO_ENABLED := 0
+
+LAB := bin/lab
+LAB_NAME ?= lab
+# make test uses a lab of its own, and removes it; KEEP=1 leaves it up.
+TEST_LAB ?= test
+KEEP ?=
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 22
+
+.PHONY: demo
+demo: prerequisites ## from nothing to a mesh with net-mesh; a Service at zero is called from inside it
+	$(LAB) --name $(LAB_NAME) up
+	$(LAB) --name $(LAB_NAME) profile set mesh-only
+	$(LAB) --name $(LAB_NAME) install
+	$(LAB) --name $(LAB_NAME) demo
+
+.PHONY: test
+test: unit lab-test ## everything that must pass: unit, golden, lab and conformance tests
+
+.PHONY: unit
+unit: ## build, vet, unit and golden tests
+	go build ./...
+	go vet ./... && go vet -tags lab ./test/...
+	@unformatted=$$(gofmt -l cmd hack pkg test); if [ -n "$$unformatted" ]; then echo "not gofmt-ed: $$unformatted"; exit 1; fi
+	go test ./...
+
+.PHONY: lab-test
+lab-test: prerequisites ## on a real mesh: conformance in gateway mode, one short test for each capability
+	LAB_NAME=$(TEST_LAB) KEEP=$(KEEP) hack/lab-test.sh
+
+.PHONY: acceptance
+acceptance: prerequisites ## the long runs: conformance ten times, two labs at once, nothing left behind
+	LAB_NAME=$(TEST_LAB) hack/acceptance.sh
+
+.PHONY: lab-up
+lab-up: prerequisites ## bring a lab up with net-mesh in it
+	$(LAB) --name $(LAB_NAME) up
+	$(LAB) --name $(LAB_NAME) install
+
+.PHONY: lab-down
+lab-down: lab ## remove the lab
+	$(LAB) --name $(LAB_NAME) down
+
+.PHONY: prerequisites
+prerequisites: lab ## check this machine, and install the Debian packages the lab needs
+	$(LAB) prerequisites --install
+
+.PHONY: lab
+lab: ## build the lab program
+	@go build -o $(LAB) ./hack/lab
+
+.PHONY: goldens
+goldens: ## rewrite the golden files; look at every difference before it is committed
+	go test ./pkg/translate -update
+
+.PHONY: codegen
+codegen: ## generate what is generated
+	hack/update-codegen.sh
+
+.PHONY: lint
+lint: ## golangci-lint with the import rules
+	golangci-lint run ./...

@@ -1,0 +1,44 @@
+//go:build lab
+
+package e2e
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/net-mesh/net-mesh/test/lab/platform"
+)
+
+// Any component of the lab may be killed: bringing the lab up again heals it, and Services answer.
+func TestHeal(t *testing.T) {
+	l, m := theLab(t), theMesh(t)
+	if err := m.DeployDemo(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.ServiceReady(t.Context(), "apps", "hello"); err != nil {
+		t.Fatal(err)
+	}
+	daemons := l.Host.Daemons()
+	if !strings.Contains(strings.Join(daemons, " "), "apiserver") {
+		t.Fatalf("daemons %v: want the API server among them", daemons)
+	}
+	for _, name := range daemons {
+		if err := syscall.Kill(l.Host.Pid(name), syscall.SIGKILL); err != nil {
+			t.Fatalf("kill %s: %v", name, err)
+		}
+	}
+	if err := l.Up(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range daemons {
+		if name != "holder" && !l.Host.Alive(name) {
+			t.Errorf("%s was killed and is not back", name)
+		}
+	}
+	answers(t, m, helloURL)
+	if err := m.Apply(t.Context(), platform.Demo); err != nil {
+		t.Fatal(err)
+	}
+	kubectl(t, m, "", "-n", "apps", "delete", "ksvc", "hello", "--wait")
+}
