@@ -79,7 +79,9 @@ func withFactory(ctx context.Context) context.Context {
 }
 
 // informer is what the generated informers of all kinds have in common.
-type informer interface{ Informer() cache.SharedIndexInformer }
+type informer interface {
+	Informer() cache.SharedIndexInformer
+}
 
 func register[I informer](in injection.Interface, key any, kind func(networking.Interface) I) {
 	in.RegisterInformer(func(ctx context.Context) (context.Context, controller.Informer) {

@@ -35,6 +35,9 @@ func With(ctx context.Context, objects ...runtime.Object) (context.Context, *fak
 	return client.With(ctx, c), c
 }
 
+// Add puts an object into the context's fake clientset.
+func Add(ctx context.Context, o runtime.Object) error { return add(Get(ctx), o) }
+
 // add names the resource of a Gateway, whose plural the fake guesses wrongly.
 func add(c *fake.Clientset, o runtime.Object) error {
 	if gateway, ok := o.(*istio.Gateway); ok {

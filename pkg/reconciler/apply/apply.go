@@ -73,7 +73,7 @@ func (w *Writer) Sync(ctx context.Context, owner Owner, set resources.Set) (Chan
 	copies, missing := w.copies(set.Secrets)
 	err := errors.Join(missing,
 		w.secrets.sync(ctx, owner, copies, &c),
-		w.gateways.sync(ctx, owner, set.Gateways, &c),
+		w.gateways.sync(ctx, owner, w.widenedGateways(owner, set.Gateways), &c),
 		w.destinationRules.sync(ctx, owner, set.DestinationRules, &c),
 		w.virtualServices.sync(ctx, owner, w.widened(owner, set.VirtualServices), &c))
 	if err != nil {
@@ -85,8 +85,11 @@ func (w *Writer) Sync(ctx context.Context, owner Owner, set resources.Set) (Chan
 // Prune narrows what Sync widened and deletes what the owner has beside the Set, in
 // reverse order of application. The empty Set takes everything away.
 func (w *Writer) Prune(ctx context.Context, owner Owner, set resources.Set) error {
-	if err := w.virtualServices.sync(ctx, owner, set.VirtualServices, &Changes{}); err != nil {
-		return err
+	narrowed := errors.Join(
+		w.virtualServices.sync(ctx, owner, set.VirtualServices, &Changes{}),
+		w.gateways.sync(ctx, owner, set.Gateways, &Changes{}))
+	if narrowed != nil {
+		return narrowed
 	}
 	return errors.Join(
 		w.virtualServices.remove(ctx, owner, w.virtualServices.stale(owner, set.VirtualServices)),

@@ -53,6 +53,9 @@ func newCluster(t *testing.T, objects ...runtime.Object) (context.Context, *Writ
 		case *istiov1.VirtualService:
 			_ = c.caches.VirtualServices.Add(o)
 			err = c.istio.Tracker().Add(o)
+		case *istiov1.Gateway:
+			_ = c.caches.Gateways.Add(o)
+			err = c.istio.Tracker().Create(istiov1.SchemeGroupVersion.WithResource("gateways"), o, "apps")
 		case *istiov1.DestinationRule:
 			_ = c.caches.DestinationRules.Add(o)
 			err = c.istio.Tracker().Add(o)
@@ -197,6 +200,41 @@ func TestPrune(t *testing.T) {
 	}
 	same(t, "writes", []string{"delete destinationrules apps/rule", "delete virtualservices apps/old", "update virtualservices apps/a"}, c.writes())
 	same(t, "gateways", []string{"ns/gateway"}, c.virtualService(t, "a").Spec.Gateways)
+}
+
+// TestTLSIsKept: a server that ends TLS goes with Prune only, a redirect at once.
+func TestTLSIsKept(t *testing.T) {
+	server := func(name, credential string) *v1alpha3.Server {
+		return &v1alpha3.Server{Port: &v1alpha3.Port{Name: name}, Tls: &v1alpha3.ServerTLSSettings{CredentialName: credential, HttpsRedirect: credential == ""}}
+	}
+	gateway := func(servers ...*v1alpha3.Server) *istiov1.Gateway {
+		g := &istiov1.Gateway{ObjectMeta: vs("gw").ObjectMeta}
+		g.Spec.Servers = servers
+		return g
+	}
+	have := gateway(server("a", "cert-a"), server("b", "cert-b"), server("http-server", ""))
+	ctx, w, c := newCluster(t, have)
+	set := resources.Set{Gateways: []*istiov1.Gateway{gateway(server("a", "cert-a"))}}
+	for _, step := range []struct {
+		do   func() error
+		want []string
+	}{
+		{func() error { _, err := w.Sync(ctx, owner, set); return err }, []string{"a", "b"}},
+		{func() error { return w.Prune(ctx, owner, set) }, []string{"a"}},
+	} {
+		if err := step.do(); err != nil {
+			t.Fatal(err)
+		}
+		got, err := c.istio.NetworkingV1().Gateways("apps").Get(ctx, "gw", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, s := range got.Spec.Servers {
+			names = append(names, s.Port.Name)
+		}
+		same(t, "servers", step.want, names)
+	}
 }
 
 func TestOneFailureDoesNotStopTheRest(t *testing.T) {

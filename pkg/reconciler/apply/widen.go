@@ -3,6 +3,7 @@ package apply
 import (
 	"slices"
 
+	"istio.io/api/networking/v1alpha3"
 	istiov1 "istio.io/client-go/pkg/apis/networking/v1"
 )
 
@@ -25,6 +26,32 @@ func (w *Writer) widened(owner Owner, wanted []*istiov1.VirtualService) []*istio
 		out = append(out, next)
 	}
 	return out
+}
+
+// widenedGateways lets each Gateway go on ending TLS as it does, until nothing is awaited:
+// the Secret of a certificate may be gone for a moment only. A redirect is not kept, it
+// would answer in place of what is to be proven.
+func (w *Writer) widenedGateways(owner Owner, wanted []*istiov1.Gateway) []*istiov1.Gateway {
+	out := make([]*istiov1.Gateway, 0, len(wanted))
+	for _, want := range wanted {
+		have, found := w.gateways.get(want)
+		if !found || !controls(owner, have, want) {
+			out = append(out, want)
+			continue
+		}
+		next := want.DeepCopy()
+		for _, server := range have.Spec.Servers {
+			if server.GetTls().GetCredentialName() != "" && !hasServer(want, server.GetPort().GetName()) {
+				next.Spec.Servers = append(next.Spec.Servers, server.DeepCopy())
+			}
+		}
+		out = append(out, next)
+	}
+	return out
+}
+
+func hasServer(g *istiov1.Gateway, name string) bool {
+	return slices.ContainsFunc(g.Spec.Servers, func(s *v1alpha3.Server) bool { return s.GetPort().GetName() == name })
 }
 
 // superseded lists the stale VirtualServices that stand in the way of the proof: Istio

@@ -73,10 +73,10 @@ func New(ctx context.Context, logger *zap.SugaredLogger, lister discovery.Endpoi
 // Check says whether what the Plan exposes is served, and starts to find out if that is
 // not known. The callback of the Checker tells when to ask again.
 func (c *Checker) Check(ctx context.Context, ing *v1alpha1.Ingress, p plan.Plan) (State, error) {
-	ask, assumed := atGateways(p.Probes)
+	ask, assumed := sorted(p)
 	state := State{Assumed: assumed}
-	if len(p.Probes) == 0 {
-		state.Waiting = []string{"nothing is exposed that could be asked"}
+	if len(p.Exposures) == 0 {
+		state.Waiting = []string{"something to be exposed: no host of this Ingress has a way in"}
 		return state, nil
 	}
 	current := proof{of: identity(ask), services: servicesOf(ask)}
@@ -107,7 +107,7 @@ func (c *Checker) Check(ctx context.Context, ing *v1alpha1.Ingress, p plan.Plan)
 
 // Known is the State of a Plan that has been proven before.
 func Known(p plan.Plan) State {
-	_, assumed := atGateways(p.Probes)
+	_, assumed := sorted(p)
 	return State{Ready: true, Assumed: assumed}
 }
 

@@ -26,6 +26,7 @@ import (
 	"knative.dev/networking/pkg/status"
 	"knative.dev/pkg/logging"
 
+	"github.com/net-mesh/net-mesh/pkg/model"
 	"github.com/net-mesh/net-mesh/pkg/plan"
 )
 
@@ -36,7 +37,7 @@ var (
 		Entry: "ns/gateway", Service: service, ServicePort: 80, PortName: "http2", Scheme: plan.HTTP,
 		Host: "hello.example.com", Path: "/healthz", Digest: "d1",
 	}
-	atMesh = plan.Probe{Entry: plan.MeshEntry, Host: "hello.apps.svc.cluster.local"}
+	atMesh = plan.Probe{Entry: plan.MeshEntry, Host: "hello.apps.svc.cluster.local", Digest: "m"}
 )
 
 func slice(name string, family discoveryv1.AddressType, port int32, ips ...string) *discoveryv1.EndpointSlice {
@@ -147,11 +148,20 @@ func checker(index cache.Indexer, p prober, wake func(types.NamespacedName)) *Ch
 
 func check(t *testing.T, c *Checker, probes ...plan.Probe) State {
 	t.Helper()
-	s, err := c.Check(t.Context(), hello, plan.Plan{Probes: probes})
+	s, err := c.Check(t.Context(), hello, planned(probes...))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// planned has an exposure for each probe.
+func planned(probes ...plan.Probe) plan.Plan {
+	p := plan.Plan{Probes: probes}
+	for _, probe := range probes {
+		p.Exposures = append(p.Exposures, plan.Exposure{Entries: []plan.Entry{probe.Entry}, Hosts: []string{probe.Host}, Digest: probe.Digest})
+	}
+	return p
 }
 
 func TestZeroTargetsAreAwaited(t *testing.T) {
@@ -185,6 +195,23 @@ func TestNothingExposedIsNotReady(t *testing.T) {
 func TestMeshIsAssumed(t *testing.T) {
 	if s := check(t, checker(indexed(), &scripted{}, nil), atMesh); !s.Ready || len(s.Assumed) != 1 {
 		t.Errorf("got %+v, want ready and assumed", s)
+	}
+}
+
+// TestWhatCannotBeAskedIsAssumed: and said to be.
+func TestWhatCannotBeAskedIsAssumed(t *testing.T) {
+	withHeader := atHTTP
+	withHeader.Headers, withHeader.Host, withHeader.Digest = []model.KV{{Key: "Tag", Value: "blue"}}, "blue.example.com", "d2"
+	p := planned(atHTTP, withHeader, atMesh)
+	p.Exposures = append(p.Exposures, plan.Exposure{Entries: []plan.Entry{"ns/mutual"}, Hosts: []string{"mutual.example.com"}, Digest: "d3"})
+	ask, assumed := sorted(p)
+	want := []string{"blue.example.com", "hello.apps.svc.cluster.local", "mutual.example.com"}
+	if diff := cmp.Diff(want, assumed); diff != "" || len(ask) != 1 {
+		t.Errorf("%d asked, assumed (-want +got):\n%s", len(ask), diff)
+	}
+	redirected := plan.Probe{Entry: "ns/gateway", Host: "r.example.com", Expect: plan.ExpectRedirect}
+	if _, assumed := sorted(planned(redirected)); len(assumed) != 0 {
+		t.Errorf("assumed %v though a redirect proves it", assumed)
 	}
 }
 

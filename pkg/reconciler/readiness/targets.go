@@ -20,19 +20,29 @@ import (
 	"github.com/net-mesh/net-mesh/pkg/plan"
 )
 
-// atGateways separates the probes that gateways can be asked from the hosts that are
-// taken on trust: those of sidecars, and those whose every route wants a header, which
-// Knative's prober cannot send.
-func atGateways(probes []plan.Probe) (ask []plan.Probe, assumed []string) {
-	for _, p := range probes {
-		if p.Entry == plan.MeshEntry || len(p.Headers) > 0 {
-			assumed = append(assumed, p.Host)
+// sorted separates the probes that gateways can be asked from the hosts that are taken on
+// trust: those of sidecars, those whose every route wants a header, which Knative's prober
+// cannot send, and those at gateways that answer nobody, for want of a client certificate.
+func sorted(p plan.Plan) (ask []plan.Probe, assumed []string) {
+	for _, probe := range p.Probes {
+		if probe.Entry == plan.MeshEntry || len(probe.Headers) > 0 {
+			assumed = append(assumed, probe.Host)
 			continue
 		}
-		ask = append(ask, p)
+		ask = append(ask, probe)
+	}
+	for _, e := range p.Exposures {
+		if !slices.ContainsFunc(p.Probes, func(probe plan.Probe) bool { return proves(probe, e) }) {
+			assumed = append(assumed, e.Hosts...)
+		}
 	}
 	slices.Sort(assumed)
 	return ask, slices.Compact(assumed)
+}
+
+// proves says whether a probe is evidence for an exposure. A redirect carries no digest.
+func proves(p plan.Probe, e plan.Exposure) bool {
+	return p.Digest == e.Digest && p.Digest != "" || p.Expect == plan.ExpectRedirect && slices.Contains(e.Entries, p.Entry)
 }
 
 // targets turns probes into requests to single pods. A probe without a pod is not passed

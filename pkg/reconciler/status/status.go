@@ -33,28 +33,38 @@ const (
 )
 
 // Write reports one reconciliation. It returns whether everything is proven and was
-// published before, so that what is no longer wanted may go.
+// published before, so that what is no longer wanted may go. While something is missing
+// nothing goes: a certificate that is being renewed must not end TLS.
 func Write(ctx context.Context, ing *v1alpha1.Ingress, r translate.Result, c apply.Changes, s readiness.State) bool {
-	findings := finding.Sort(append(refused(c.Refused), r.Findings...))
+	findings := finding.Sort(slices.Concat(refused(c.Refused), r.Findings))
 	tell(ctx, ing, findings)
-	serving := Serving(ing)
+	published := balancer(ing, findings, r.Plan, s)
+	// Last, so that Ready tells of findings rather than of what is awaited because of them.
 	conditions := ing.GetConditionSet().Manage(&ing.Status)
 	if !mark(conditions, findings, finding.NetworkConfigured) {
 		conditions.MarkTrue(v1alpha1.IngressConditionNetworkConfigured)
 	}
-	blocked := mark(conditions, findings, finding.LoadBalancerReady)
-	published := same(ing.Status.PublicLoadBalancer, r.Plan.Public) && same(ing.Status.PrivateLoadBalancer, r.Plan.Private)
-	switch {
-	case blocked:
-		return false
-	case !s.Ready:
-		await(conditions, serving, s.Waiting)
+	return published
+}
+
+// balancer reports how the data plane serves the Ingress, and publishes the addresses of
+// what is proven. It returns whether they were published before.
+func balancer(ing *v1alpha1.Ingress, findings []finding.Finding, p plan.Plan, s readiness.State) bool {
+	conditions := ing.GetConditionSet().Manage(&ing.Status)
+	if mark(conditions, findings, finding.LoadBalancerReady) {
 		return false
 	}
-	ing.Status.MarkLoadBalancerReady(addresses(r.Plan.Public), addresses(r.Plan.Private))
+	// What cannot be asked for while something is missing has not been proven either.
+	waiting := slices.Concat(s.Waiting, missing(findings))
+	if !s.Ready || len(waiting) > 0 {
+		await(conditions, Serving(ing), waiting)
+		return false
+	}
+	published := same(ing.Status.PublicLoadBalancer, p.Public) && same(ing.Status.PrivateLoadBalancer, p.Private)
+	ing.Status.MarkLoadBalancerReady(addresses(p.Public), addresses(p.Private))
 	if len(s.Assumed) > 0 {
 		conditions.MarkTrueWithReason(v1alpha1.IngressConditionLoadBalancerReady, Assumed,
-			"Assumed, not proven, for callers inside the mesh: %s", strings.Join(s.Assumed, ", "))
+			"Assumed, not proven, because nobody could be asked: %s", strings.Join(s.Assumed, ", "))
 	}
 	return published
 }
@@ -120,6 +130,17 @@ func mark(conditions apis.ConditionManager, all []finding.Finding, on finding.Co
 	}
 	conditions.MarkUnknown(apis.ConditionType(on), string(gravest.Reason), "%s", message)
 	return true
+}
+
+// missing says what the findings await.
+func missing(all []finding.Finding) []string {
+	var out []string
+	for _, f := range all {
+		if f.Severity() == finding.Pending {
+			out = append(out, "what is missing: "+f.Message)
+		}
+	}
+	return out
 }
 
 func refused(refs []finding.Ref) []finding.Finding {

@@ -71,13 +71,17 @@ func TestWrite(t *testing.T) {
 		{name: "another way is proven: flip", ing: served(gateway), plan: meshed, state: proven,
 			network: "True ", balancer: "True ", ready: "True ", private: "mesh"},
 		{name: "invalid", ing: fresh(), plan: gateway, findings: []finding.Finding{pending, invalid}, state: proven,
+			network: "False PortNotFound", balancer: "Unknown AwaitingProof", ready: "False PortNotFound"},
+		{name: "invalid, the rest is proven", ing: fresh(), plan: gateway, findings: []finding.Finding{invalid}, state: proven,
 			network: "False PortNotFound", balancer: "True ", ready: "False PortNotFound", private: "local"},
 		{name: "pending", ing: fresh(), plan: gateway, findings: []finding.Finding{pending, info}, state: proven,
-			network: "Unknown SecretMissing", balancer: "True ", ready: "Unknown SecretMissing", private: "local"},
+			network: "Unknown SecretMissing", balancer: "Unknown AwaitingProof", ready: "Unknown SecretMissing"},
 		{name: "info", ing: fresh(), plan: gateway, findings: []finding.Finding{info}, state: proven,
 			network: "True ", balancer: "True ", ready: "True ", private: "local"},
 		{name: "refused", ing: served(gateway), plan: gateway, changes: apply.Changes{Refused: []finding.Ref{{Kind: "Gateway", Name: "g"}}}, state: proven,
 			network: "False NotOwned", balancer: "True ", ready: "False NotOwned", private: "local", published: true},
+		{name: "nothing goes while something is missing", ing: served(gateway), plan: gateway, findings: []finding.Finding{pending}, state: proven,
+			network: "Unknown SecretMissing", balancer: "True AwaitingProof", ready: "Unknown SecretMissing", private: "local"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			published := Write(t.Context(), row.ing, translate.Result{Plan: row.plan, Findings: row.findings}, row.changes, row.state)

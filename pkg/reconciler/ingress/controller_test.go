@@ -1,0 +1,117 @@
+package ingress
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"knative.dev/networking/pkg/apis/networking/v1alpha1"
+	fakenetworking "knative.dev/networking/pkg/client/injection/client/fake"
+	fakekube "knative.dev/pkg/client/injection/kube/client/fake"
+	_ "knative.dev/pkg/client/injection/kube/informers/discovery/v1/endpointslice/fake"
+	"knative.dev/pkg/configmap"
+	"knative.dev/pkg/controller"
+	. "knative.dev/pkg/reconciler/testing"
+
+	fakeistio "github.com/net-mesh/net-mesh/pkg/client/fake"
+	"github.com/net-mesh/net-mesh/pkg/config"
+)
+
+// start runs the controller against fake APIs that hold the objects of the files.
+func start(t *testing.T, istio map[string]string, files ...string) context.Context {
+	t.Helper()
+	t.Setenv("SYSTEM_NAMESPACE", "knative-serving")
+	ctx, cancel, informers := SetupFakeContextWithCancel(t)
+	for _, file := range files {
+		for _, o := range read(t, file) {
+			create(t, ctx, o)
+		}
+	}
+	impl := NewController(ctx, configmap.NewStaticWatcher(
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: config.IstioConfigMap}, Data: istio},
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: config.NetworkConfigMap}},
+	))
+	wait, err := RunAndSyncInformers(ctx, informers...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = controller.StartAll(ctx, impl)
+	}()
+	t.Cleanup(func() { cancel(); <-done; wait() })
+	return ctx
+}
+
+func create(t *testing.T, ctx context.Context, o runtime.Object) {
+	t.Helper()
+	var err error
+	switch o := o.(type) {
+	case *v1alpha1.Ingress:
+		_, err = fakenetworking.Get(ctx).NetworkingV1alpha1().Ingresses(o.Namespace).Create(ctx, o, metav1.CreateOptions{})
+	case *corev1.Service:
+		_, err = fakekube.Get(ctx).CoreV1().Services(o.Namespace).Create(ctx, o, metav1.CreateOptions{})
+	case *discoveryv1.EndpointSlice:
+		_, err = fakekube.Get(ctx).DiscoveryV1().EndpointSlices(o.Namespace).Create(ctx, o, metav1.CreateOptions{})
+	default:
+		err = fakeistio.Add(ctx, o)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// eventually waits for what the controller is to bring about.
+func eventually(t *testing.T, what string, reached func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if reached() {
+			return
+		}
+	}
+	t.Fatalf("in vain: %s", what)
+}
+
+func condition(ctx context.Context, name string) string {
+	ing, err := fakenetworking.Get(ctx).NetworkingV1alpha1().Ingresses("apps").Get(ctx, "hello", metav1.GetOptions{})
+	if err != nil {
+		return err.Error()
+	}
+	for _, c := range ing.Status.Conditions {
+		if string(c.Type) == name {
+			return string(c.Status) + " " + c.Reason
+		}
+	}
+	return ""
+}
+
+// TestDriftIsRepaired: whoever deletes one of our objects sees it come back.
+func TestDriftIsRepaired(t *testing.T) {
+	ctx := start(t, gateways, "ingress", "gateways")
+	services := fakeistio.Get(ctx).NetworkingV1().VirtualServices("apps")
+	exists := func() bool {
+		_, err := services.Get(ctx, "hello-ingress", metav1.GetOptions{})
+		return err == nil
+	}
+	eventually(t, "hello-ingress is written", exists)
+	if err := services.Delete(ctx, "hello-ingress", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "hello-ingress is written again", exists)
+}
+
+// TestWhatIsMissingWakes: gateway, Service and pods may come in any order, later.
+func TestWhatIsMissingWakes(t *testing.T) {
+	ctx := start(t, map[string]string{"local-gateways": "[]"}, "ingress")
+	eventually(t, "the missing gateway is reported", func() bool { return condition(ctx, "NetworkConfigured") == "Unknown GatewayMissing" })
+	for _, o := range read(t, "gateways") {
+		create(t, ctx, o)
+	}
+	eventually(t, "the rules are accepted", func() bool { return condition(ctx, "NetworkConfigured") == "True " })
+	eventually(t, "a pod is awaited", func() bool { return condition(ctx, "Ready") == "Unknown AwaitingProof" })
+}
