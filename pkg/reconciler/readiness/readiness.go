@@ -80,7 +80,13 @@ func (c *Checker) Check(ctx context.Context, ing *v1alpha1.Ingress, p plan.Plan)
 		return state, nil
 	}
 	current := proof{of: identity(ask), services: servicesOf(ask)}
-	if len(ask) == 0 || c.proven(key(ing), current.of) {
+	if len(ask) == 0 {
+		// A gateway that comes back later has to be asked again.
+		c.Forget(key(ing))
+		state.Ready = true
+		return state, nil
+	}
+	if c.proven(key(ing), current.of) {
 		state.Ready = true
 		return state, nil
 	}

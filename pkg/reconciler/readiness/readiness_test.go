@@ -245,6 +245,17 @@ func TestProofIsOfThePlan(t *testing.T) {
 	}
 }
 
+func TestAGatewayThatComesBackIsAskedAgain(t *testing.T) {
+	p := &scripted{ready: true}
+	c := checker(indexed(slice("a", discoveryv1.AddressTypeIPv4, 8080, "10.0.0.1")), p, nil)
+	check(t, c, atHTTP)
+	check(t, c, atMesh)
+	check(t, c, atHTTP)
+	if p.asked != 2 {
+		t.Errorf("asked %d times, want twice", p.asked)
+	}
+}
+
 func TestPodsThatGoAreNotAskedAgain(t *testing.T) {
 	p := &scripted{}
 	c := checker(indexed(), p, nil)
