@@ -1,7 +1,9 @@
 # make help lists the targets. The lab's name is LAB_NAME; several labs may run side by side.
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
+# One set of flags for every build, so that lab, tests and programs share compiled packages.
 export CGO_ENABLED := 0
+export GOFLAGS := -trimpath -buildvcs=false
 
 LAB := bin/lab
 LAB_NAME ?= lab

@@ -131,6 +131,7 @@ func (a *app) conformance() *cobra.Command {
 	})
 	cmd.Flags().StringVar(&mode, "mode", "", "set this profile first")
 	cmd.Flags().IntVar(&o.Count, "count", 1, "how often to run the suite")
+	cmd.Flags().IntVar(&o.Parallel, "parallel", 3, "how many tests to run at once")
 	cmd.Flags().StringSliceVar(&o.Only, "test", nil, "only these tests")
 	cmd.Flags().StringVar(&o.File, "report", "", "file for the results as JSON")
 	return cmd
