@@ -45,8 +45,8 @@ func firstLight(t *testing.T, profile string) {
 		t.Fatal(err)
 	}
 	first, err := m.Call(t.Context(), "clients", helloURL)
-	if err != nil || first.Code != 200 || !strings.Contains(first.Body, "Hello the mesh!") {
-		t.Fatalf("first call from zero: got %d %q (%v), want 200 Hello the mesh!", first.Code, first.Body, err)
+	if err != nil || first.Code != 200 || !strings.Contains(first.Body, "Hello World!") {
+		t.Fatalf("first call from zero: got %d %q (%v), want 200 Hello World!", first.Code, first.Body, err)
 	}
 	hops, err := m.Hops(t.Context(), first.Request, places...)
 	if err != nil {

@@ -3,6 +3,8 @@
 package e2e
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"syscall"
 	"testing"
@@ -28,6 +30,14 @@ func TestHeal(t *testing.T) {
 			t.Fatalf("kill %s: %v", name, err)
 		}
 	}
+	eventually(t, "the killed components to end", func(context.Context) error {
+		for _, name := range daemons {
+			if l.Host.Alive(name) {
+				return fmt.Errorf("%s is still ending", name)
+			}
+		}
+		return nil
+	})
 	if err := l.Up(t.Context()); err != nil {
 		t.Fatal(err)
 	}

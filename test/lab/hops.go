@@ -21,7 +21,7 @@ type Hop struct {
 	// Request identifies the call.
 	Request string `json:"request"`
 	Start   string `json:"start"`
-	Code    string `json:"code"`
+	Code    int    `json:"code"`
 	// Route is the name of the route taken, Cluster what it led to.
 	Route   string `json:"route"`
 	Cluster string `json:"cluster"`

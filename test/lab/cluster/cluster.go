@@ -57,7 +57,7 @@ func (c Cluster) ControlPlane(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := c.wait(ctx, "the API server", "apiserver", "get", "--raw", "/readyz"); err != nil {
+	if err := c.wait(ctx, "the API server", []string{"etcd", "apiserver"}, "get", "--raw", "/readyz"); err != nil {
 		return err
 	}
 	for _, d := range []host.Daemon{c.controllerManager(), c.scheduler()} {
@@ -68,13 +68,16 @@ func (c Cluster) ControlPlane(ctx context.Context) error {
 	return nil
 }
 
-// wait repeats a kubectl call until it succeeds; a daemon that has ended meanwhile is reported with its log.
-func (c Cluster) wait(ctx context.Context, what, daemon string, args ...string) error {
+// wait repeats a kubectl call until it succeeds; one of the daemons it depends on that has ended meanwhile
+// is reported with its log.
+func (c Cluster) wait(ctx context.Context, what string, daemons []string, args ...string) error {
 	var died error
 	err := host.WaitFor(ctx, what, readyLimit, func(ctx context.Context) error {
-		if !c.Host.Alive(daemon) {
-			died = fmt.Errorf("%s has ended; its log says:\n%s", daemon, c.Host.LogTail(daemon, 8))
-			return nil
+		for _, d := range daemons {
+			if !c.Host.Alive(d) {
+				died = fmt.Errorf("%s has ended; its log says:\n%s", d, c.Host.LogTail(d, 8))
+				return nil
+			}
 		}
 		_, err := c.Kubectl(ctx, nil, args...)
 		return err

@@ -56,7 +56,7 @@ func (c Cluster) Node(ctx context.Context) error {
 			return err
 		}
 	}
-	return c.wait(ctx, "the node to be Ready", "kubelet", "wait", "--for=condition=Ready", "node/"+nodeName, "--timeout=1s")
+	return c.wait(ctx, "the node to be Ready", []string{"containerd", "kubelet"}, "wait", "--for=condition=Ready", "node/"+nodeName, "--timeout=1s")
 }
 
 func (c Cluster) write(files map[string]string) error {
