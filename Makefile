@@ -61,10 +61,6 @@ lab: ## build the lab program
 goldens: ## rewrite the golden files; look at every difference before it is committed
 	go test ./pkg/translate -update
 
-.PHONY: codegen
-codegen: ## generate what is generated
-	hack/update-codegen.sh
-
 .PHONY: lint
 lint: ## golangci-lint with the import rules
 	golangci-lint run ./...

@@ -126,6 +126,9 @@ func (l *Lab) finish(r Report, file string) error {
 		if err != nil {
 			return err
 		}
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return err
+		}
 		if err := os.WriteFile(file, append(text, '\n'), 0o644); err != nil {
 			return err
 		}

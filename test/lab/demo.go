@@ -68,14 +68,21 @@ func (m Mesh) ServiceReady(ctx context.Context, namespace, name string) error {
 	return fmt.Errorf("%w\n%s", err, status)
 }
 
-// AtZero waits until no pod of a Knative Service is left.
+// AtZero waits until no pod of a Knative Service is left that could answer: those that are going take no
+// new requests.
 func (m Mesh) AtZero(ctx context.Context, namespace, name string) error {
 	return host.WaitFor(ctx, "the last pod of "+name+" to go", demoLimit, func(ctx context.Context) error {
-		pods, err := m.Kubectl(ctx, nil, "-n", namespace, "get", "pods", "-l", "serving.knative.dev/service="+name, "-o", "name")
-		if err == nil && strings.TrimSpace(pods) != "" {
-			err = fmt.Errorf("there is still %s", strings.TrimSpace(pods))
+		pods, err := m.Kubectl(ctx, nil, "-n", namespace, "get", "pods", "-l", "serving.knative.dev/service="+name,
+			"-o", `jsonpath={range .items[*]}{.metadata.name}{" "}{.metadata.deletionTimestamp}{"\n"}{end}`)
+		if err != nil {
+			return err
 		}
-		return err
+		for line := range strings.Lines(pods) {
+			if f := strings.Fields(line); len(f) == 1 {
+				return fmt.Errorf("%s still serves", f[0])
+			}
+		}
+		return nil
 	})
 }
 

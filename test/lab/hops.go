@@ -37,10 +37,10 @@ func (h Hop) Inbound() bool { return strings.HasPrefix(h.Cluster, "inbound") }
 type Place struct{ Namespace, Selector string }
 
 // Hops returns the lines that the proxies at these places wrote of one request, in the order of time. It
-// waits until a sidecar at the last place, the destination's, has written its line.
+// waits until the way is whole: proxies write their lines late and each at a time of its own.
 func (m Mesh) Hops(ctx context.Context, request string, places ...Place) ([]Hop, error) {
 	var found []Hop
-	destination := places[len(places)-1].Namespace + "/"
+	source, destination := places[0].Namespace, places[len(places)-1].Namespace
 	err := host.WaitFor(ctx, "the access logs of request "+request, logLimit, func(ctx context.Context) error {
 		found = nil
 		for _, p := range places {
@@ -50,15 +50,40 @@ func (m Mesh) Hops(ctx context.Context, request string, places ...Place) ([]Hop,
 			}
 			found = append(found, lines...)
 		}
-		for _, h := range found {
-			if h.Inbound() && strings.HasPrefix(h.Pod, destination) {
-				return nil
-			}
-		}
-		return fmt.Errorf("%d lines so far, none by the destination's sidecar", len(found))
+		return whole(found, source, destination)
 	})
 	sort.SliceStable(found, func(i, j int) bool { return found[i].Start < found[j].Start })
 	return found, err
+}
+
+// whole tells which line is missing of a way from a namespace to another: whoever is named as caller must
+// have sent, and whoever is named as callee must have received.
+func whole(hops []Hop, source, destination string) error {
+	sent, received := map[string]bool{}, map[string]bool{}
+	for _, h := range hops {
+		namespace, _, _ := strings.Cut(h.Pod, "/")
+		sent[namespace] = sent[namespace] || !h.Inbound()
+		received[namespace] = received[namespace] || h.Inbound() || h.Caller != ""
+	}
+	if !sent[source] || !received[destination] {
+		return fmt.Errorf("%d lines so far: sent by %v, received by %v", len(hops), sent, received)
+	}
+	for _, h := range hops {
+		if from := namespaceOf(h.Caller); from != "" && !sent[from] {
+			return fmt.Errorf("%s names caller %s, whose proxy has no line yet", h.Pod, h.Caller)
+		}
+		if to := namespaceOf(h.Callee); !h.Inbound() && to != "" && !received[to] {
+			return fmt.Errorf("%s names callee %s, whose proxy has no line yet", h.Pod, h.Callee)
+		}
+	}
+	return nil
+}
+
+// namespaceOf returns that of an identity like spiffe://cluster.local/ns/apps/sa/default, "" for none.
+func namespaceOf(identity string) string {
+	_, rest, _ := strings.Cut(identity, "/ns/")
+	namespace, _, _ := strings.Cut(rest, "/")
+	return namespace
 }
 
 func (m Mesh) accessLog(ctx context.Context, p Place, request string) ([]Hop, error) {
