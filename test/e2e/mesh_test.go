@@ -1,4 +1,4 @@
-//go:build lab
+//go:build lab || acceptance
 
 // Package e2e asks of a real mesh: does net-mesh do what it promises? It needs a lab that is up with
 // net-mesh installed; its name is in the environment variable LAB_NAME.

@@ -23,8 +23,15 @@ func (c Cluster) Runtime(ctx context.Context) error {
 	if err := c.write(files); err != nil {
 		return err
 	}
-	if _, err := c.Host.Ensure(ctx, host.Daemon{Name: "containerd", Args: []string{"containerd", "-c", c.Host.Path("containerd.toml")}}); err != nil {
+	started, err := c.Host.Ensure(ctx, host.Daemon{Name: "containerd", Args: []string{"containerd", "-c", c.Host.Path("containerd.toml")}})
+	if err != nil {
 		return err
+	}
+	if started {
+		// A kubelet that lived through the loss of its runtime takes minutes to trust it again.
+		if err := c.Host.Stop(ctx, "kubelet"); err != nil {
+			return err
+		}
 	}
 	return host.WaitFor(ctx, "containerd", readyLimit, func(ctx context.Context) error {
 		if !c.Host.Alive("containerd") {

@@ -48,6 +48,19 @@ func (h Host) Alive(name string) bool {
 	return pid != 0 && h.has(pid)
 }
 
+// Stop ends the daemon called name and waits until it is gone; it may be none.
+func (h Host) Stop(ctx context.Context, name string) error {
+	return WaitFor(ctx, name+" to end", startLimit, func(context.Context) error {
+		if !h.Alive(name) {
+			return nil
+		}
+		if err := syscall.Kill(h.Pid(name), syscall.SIGKILL); err != nil && !isGone(err) {
+			return err
+		}
+		return errors.New("it is still ending")
+	})
+}
+
 // Pid returns what the pid file of the daemon says, 0 without one.
 func (h Host) Pid(name string) int {
 	text, err := os.ReadFile(h.pidFile(name))
