@@ -1,7 +1,7 @@
 // Package readiness answers: has the data plane got it?
 //
 // Gateways are asked: each port of each pod of a gateway gets a request that only the
-// wanted generation of the Ingress answers rightly. For this increment Knative's status
+// wanted generation of the Ingress answers rightly. So far Knative's status
 // prober sends the requests; what it is to ask comes from the Plan alone. Sidecars cannot
 // be asked yet: what they serve is assumed, and State says so.
 package readiness

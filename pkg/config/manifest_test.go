@@ -1,0 +1,36 @@
+package config
+
+import (
+	"os"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"knative.dev/pkg/configmap"
+	"sigs.k8s.io/yaml"
+)
+
+// The ConfigMap we ship replaces net-istio's. A checksum that does not fit the example would have
+// Knative's ConfigMap webhook refuse it, and net-istio's own may still be on the object.
+func TestShippedConfigMap(t *testing.T) {
+	text, err := os.ReadFile("../../config/400-config-istio.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shipped corev1.ConfigMap
+	if err := yaml.UnmarshalStrict(text, &shipped); err != nil {
+		t.Fatal(err)
+	}
+	if shipped.Name != IstioConfigMap || shipped.Namespace != "knative-serving" {
+		t.Errorf("it is called %s/%s, want knative-serving/%s", shipped.Namespace, shipped.Name, IstioConfigMap)
+	}
+	example := shipped.Data[configmap.ExampleKey]
+	if example == "" || len(shipped.Data) != 1 {
+		t.Fatalf("want an example and no key that is in force, got %d keys", len(shipped.Data))
+	}
+	if got, want := shipped.Annotations[configmap.ExampleChecksumAnnotation], configmap.Checksum(example); got != want {
+		t.Errorf("annotation %s: got %q, want %q", configmap.ExampleChecksumAnnotation, got, want)
+	}
+	if _, findings, err := ParseIstio(shipped.Data, "cluster.local", "knative-serving"); err != nil || len(findings) > 0 {
+		t.Errorf("the shipped ConfigMap: findings %v, error %v; want neither", findings, err)
+	}
+}
