@@ -1,0 +1,63 @@
+package lab
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A test passes only when the suite says so of this very test.
+func TestOutcome(t *testing.T) {
+	failed := errors.New("exit status 1")
+	for _, row := range []struct {
+		name, out string
+		err       error
+		want      string
+	}{
+		{"passed", "    --- PASS: TestIngressConformance/basics (6.30s)\nPASS\n", nil, "pass"},
+		{"nothing ran", "testing: warning: no tests to run\nPASS\n", nil, "fail"},
+		{"another one passed", "    --- PASS: TestIngressConformance/basics/http2 (6.30s)\nPASS\n", nil, "fail"},
+		{"skipped", "    --- SKIP: TestIngressConformance/basics (0.00s)\nPASS\n", nil, "skip"},
+		{"failed", "    --- FAIL: TestIngressConformance/basics (6.30s)\nFAIL\n", failed, "fail"},
+		{"passed, then panicked", "    --- PASS: TestIngressConformance/basics (6.30s)\npanic: x\n", failed, "fail"},
+	} {
+		if got := outcome([]byte(row.out), "TestIngressConformance/basics", row.err); got != row.want {
+			t.Errorf("%s: got %s, want %s", row.name, got, row.want)
+		}
+	}
+}
+
+func TestSelectTests(t *testing.T) {
+	for profile, want := range map[string]int{"gateway": 25, "half-mesh": 21} {
+		got, err := selectTests(Profiles[profile], nil)
+		if err != nil || len(got) != want {
+			t.Errorf("%s: got %d tests (%v), want %d", profile, len(got), err, want)
+		}
+	}
+	if _, err := selectTests(Profiles["half-mesh"], []string{"visibility"}); err == nil {
+		t.Error("a test that the profile leaves out: got nil, want an error")
+	}
+	if others := allBut("basics"); len(others) != 24 || strings.Contains(strings.Join(others, " ")+" ", "basics ") {
+		t.Errorf("all but basics: got %v", others)
+	}
+}
+
+func TestManifestFiles(t *testing.T) {
+	dir := t.TempDir()
+	for _, f := range []string{"b.yaml", "a.yaml", "README.md"} {
+		if err := os.WriteFile(filepath.Join(dir, f), []byte("x: y"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := manifestFiles(dir)
+	if err != nil || len(got) != 2 || filepath.Base(got[0]) != "a.yaml" {
+		t.Errorf("got %v (%v), want a.yaml and b.yaml", got, err)
+	}
+	for _, bad := range []string{t.TempDir(), filepath.Join(dir, "c.yaml")} {
+		if _, err := manifestFiles(bad); err == nil {
+			t.Errorf("%s: got nil, want an error", bad)
+		}
+	}
+}
