@@ -17,8 +17,7 @@ help: ## list the targets
 
 .PHONY: demo
 demo: prerequisites ## from nothing to a mesh with net-mesh; a Service at zero is called from inside it
-	$(LAB) --name $(LAB_NAME) up
-	$(LAB) --name $(LAB_NAME) profile set mesh-only
+	$(LAB) --name $(LAB_NAME) up --profile mesh-only
 	$(LAB) --name $(LAB_NAME) install
 	$(LAB) --name $(LAB_NAME) demo
 

@@ -42,12 +42,15 @@ func (a *app) build() *cobra.Command {
 }
 
 func (a *app) up() *cobra.Command {
-	return a.command("up", "Bring the lab up, or heal it", func(c *cobra.Command, l *lab.Lab) error {
+	var profile string
+	cmd := a.command("up", "Bring the lab up, or heal it", func(c *cobra.Command, l *lab.Lab) error {
 		if err := l.Prerequisites(c.Context(), false); err != nil {
 			return err
 		}
-		return l.Up(c.Context())
+		return l.Up(c.Context(), profile)
 	})
+	cmd.Flags().StringVar(&profile, "profile", "", "one of "+strings.Join(lab.ProfileNames(), ", ")+"; as it was when not given, gateway at first")
+	return cmd
 }
 
 func (a *app) down() *cobra.Command {

@@ -44,7 +44,7 @@ func TestHeal(t *testing.T) {
 		}
 		return nil
 	})
-	if err := l.Up(t.Context()); err != nil {
+	if err := l.Up(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range daemons {

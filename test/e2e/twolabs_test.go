@@ -25,7 +25,7 @@ func TestTwoLabs(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = b.Down(context.Background(), false) })
 	before := daemonPids(a)
-	if err := b.Up(t.Context()); err != nil {
+	if err := b.Up(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.Install(t.Context(), lab.Plugin{}); err != nil {

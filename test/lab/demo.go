@@ -109,7 +109,7 @@ func (l *Lab) next() string {
   %[1]s kubectl get virtualservices -A                    what net-mesh wrote
   %[1]s kubectl -n apps get king hello -o yaml            what it was asked, and its conditions
   %[1]s kubectl -n clients exec deploy/caller -c caller -- curl -s http://hello.apps/
-  %[1]s profile set mesh-only                             another way to use the mesh: gateway, half-mesh, mesh-only
+  %[1]s profile set gateway                               another way to use the mesh: gateway, half-mesh, mesh-only
   %[1]s conformance                                       Knative's own suite against net-mesh
   %[1]s down                                              remove it all
 `, "bin/lab --name "+l.Host.Name)

@@ -45,11 +45,9 @@ func ProfileNames() []string {
 
 // SetProfile changes the mesh of a lab that is up. Objects of gateways come and go with it.
 func (l *Lab) SetProfile(ctx context.Context, name string, addressing bool) error {
-	p, known := Profiles[name]
-	if !known {
-		return fmt.Errorf("profile %q is none of %s", name, strings.Join(ProfileNames(), ", "))
+	if err := checkProfile(name); err != nil {
+		return err
 	}
-	p.Addressing = addressing
 	release, err := l.Host.Lock(ctx)
 	if err != nil {
 		return err
@@ -59,10 +57,24 @@ func (l *Lab) SetProfile(ctx context.Context, name string, addressing bool) erro
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(l.Host.Path("profile"), fmt.Appendf(nil, "%s %t", name, addressing), 0o644); err != nil {
+	if err := l.mustBeUp(); err != nil {
 		return err
 	}
-	return l.Progress.Step(ctx, "profile "+name, func(ctx context.Context) error { return l.apply(ctx, c, p) })
+	if err := l.remember(name, addressing); err != nil {
+		return err
+	}
+	return l.Progress.Step(ctx, "profile "+name, func(ctx context.Context) error { return l.apply(ctx, c, l.profile()) })
+}
+
+func checkProfile(name string) error {
+	if _, known := Profiles[name]; !known {
+		return fmt.Errorf("profile %q is none of %s", name, strings.Join(ProfileNames(), ", "))
+	}
+	return nil
+}
+
+func (l *Lab) remember(profile string, addressing bool) error {
+	return os.WriteFile(l.Host.Path("profile"), fmt.Appendf(nil, "%s %t", profile, addressing), 0o644)
 }
 
 // profile is the one set last; gateway at first.
@@ -87,8 +99,11 @@ func (l *Lab) apply(ctx context.Context, c cluster.Cluster, p Profile) error {
 	} else if err := l.gatewaysBack(ctx, c); err != nil {
 		return err
 	}
-	if err := setConfig(ctx, c, "config-istio", p.Config, "external-gateways", "local-gateways"); err != nil {
-		return err
+	// The plugin brings the ConfigMap; Install applies the profile again.
+	if l.installed() {
+		if err := setConfig(ctx, c, "config-istio", p.Config, "external-gateways", "local-gateways"); err != nil {
+			return err
+		}
 	}
 	return l.addressing(ctx, c, p.Addressing)
 }
@@ -169,6 +184,11 @@ func (l *Lab) gatewaysAway(ctx context.Context, c cluster.Cluster) error {
 	}
 	_, err = c.Kubectl(ctx, append(objects, gateway...), "delete", "--ignore-not-found", "-f", "-")
 	return err
+}
+
+func (l *Lab) installed() bool {
+	_, err := os.Stat(l.pluginFile())
+	return err == nil
 }
 
 // pluginGateways returns the Gateways of the installed plugin and the Services in front of them.

@@ -14,8 +14,12 @@ import (
 	"github.com/net-mesh/net-mesh/test/lab/platform"
 )
 
-// Up brings the lab up, or heals it: every step leaves alone what is already as it should be.
-func (l *Lab) Up(ctx context.Context) error {
+// Up brings the lab up, or heals it: every step leaves alone what is already as it should be. With a
+// profile, the mesh is made for that one; with "" it stays as it was, gateway at first.
+func (l *Lab) Up(ctx context.Context, profile string) error {
+	if err := checkProfile(profile); profile != "" && err != nil {
+		return err
+	}
 	release, err := l.Host.Lock(ctx)
 	if err != nil {
 		return err
@@ -28,7 +32,26 @@ func (l *Lab) Up(ctx context.Context) error {
 	if err := os.MkdirAll(l.Host.Dir, 0o755); err != nil {
 		return err
 	}
+	changed := profile != "" && profile != l.profile().Name
+	if changed {
+		if err := l.remember(profile, false); err != nil {
+			return err
+		}
+	}
 	c := cluster.Cluster{Host: l.Host, Programs: p.Kubernetes}
+	if err := l.bringUp(ctx, c, p); err != nil {
+		return err
+	}
+	if changed {
+		if err := l.apply(ctx, c, l.profile()); err != nil {
+			return err
+		}
+	}
+	l.Progress.Say("lab %s is up after %s: KUBECONFIG=%s inside network namespace %s", l.Host.Name, l.Progress.Elapsed(), c.Kubeconfig(), l.Host.NetNS())
+	return nil
+}
+
+func (l *Lab) bringUp(ctx context.Context, c cluster.Cluster, p parts) error {
 	if err := l.Progress.Step(ctx, "network", l.Host.EnsureNetwork); err != nil {
 		return err
 	}
@@ -39,11 +62,7 @@ func (l *Lab) Up(ctx context.Context) error {
 	g.Go(func() error { return u.kubernetes(ctx) })
 	g.Go(func() error { return u.istio(ctx) })
 	g.Go(func() error { return u.serving(ctx) })
-	if err := g.Wait(); err != nil {
-		return err
-	}
-	l.Progress.Say("lab %s is up after %s: KUBECONFIG=%s inside network namespace %s", l.Host.Name, l.Progress.Elapsed(), c.Kubeconfig(), l.Host.NetNS())
-	return nil
+	return g.Wait()
 }
 
 // upward is one run of Up. Its channels close when: all images needed so far are loaded; the API server

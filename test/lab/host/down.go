@@ -35,7 +35,8 @@ func (h Host) Remove(ctx context.Context) error {
 	}
 	// Made by the holder where the machine has no kubelet of its own; goes only when empty.
 	_ = syscall.Rmdir("/var/lib/kubelet")
-	return errors.Join(os.RemoveAll(h.Run()), os.RemoveAll(h.Dir), os.Remove(filepath.Join(runRoot, h.Name+".lock")))
+	// The empty lock file stays: whoever waits for it would otherwise hold one that nobody else sees.
+	return errors.Join(os.RemoveAll(h.Run()), os.RemoveAll(h.Dir))
 }
 
 // killAll ends the lab's processes until none is left: new ones may be born while we look.
