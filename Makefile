@@ -4,6 +4,7 @@ SHELL := bash
 # One set of flags for every build, so that lab, tests and programs share compiled packages.
 export CGO_ENABLED := 0
 export GOFLAGS := -trimpath -buildvcs=false
+export GOWORK := off
 
 LAB := bin/lab
 LAB_NAME ?= lab

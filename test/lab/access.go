@@ -85,7 +85,7 @@ func (l *Lab) Down(ctx context.Context, all bool) error {
 }
 
 func (l *Lab) down(ctx context.Context, h host.Host) error {
-	release, err := h.Lock(ctx)
+	release, err := l.lock(ctx, h)
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,9 @@ func (l *Lab) Collect(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		return fmt.Errorf("folder %s is not empty: name a new one", dir)
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}

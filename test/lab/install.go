@@ -33,7 +33,7 @@ func (l *Lab) pluginFile() string { return l.Host.Path("plugin.yaml") }
 // Install puts an ingress plugin into the lab in place of the one that is there. Without manifests it is
 // the product of this checkout.
 func (l *Lab) Install(ctx context.Context, p Plugin) error {
-	release, err := l.Host.Lock(ctx)
+	release, err := l.lock(ctx, l.Host)
 	if err != nil {
 		return err
 	}

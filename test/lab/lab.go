@@ -34,6 +34,11 @@ func New(name, repo string) (*Lab, error) {
 
 func (l *Lab) builder() pins.Builder { return pins.Builder{Repo: l.Repo, Cache: l.Host.Cache} }
 
+// lock keeps other programs from changing a lab, and says so when it has to wait for one.
+func (l *Lab) lock(ctx context.Context, h host.Host) (release func(), err error) {
+	return h.Lock(ctx, func() { l.Progress.Say("lab %s is being changed by another program: waiting for it", h.Name) })
+}
+
 // parts are the built programs of a lab.
 type parts struct {
 	images.Sources

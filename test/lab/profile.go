@@ -48,7 +48,7 @@ func (l *Lab) SetProfile(ctx context.Context, name string, addressing bool) erro
 	if err := checkProfile(name); err != nil {
 		return err
 	}
-	release, err := l.Host.Lock(ctx)
+	release, err := l.lock(ctx, l.Host)
 	if err != nil {
 		return err
 	}

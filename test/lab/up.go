@@ -2,9 +2,12 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -20,7 +23,7 @@ func (l *Lab) Up(ctx context.Context, profile string) error {
 	if err := checkProfile(profile); profile != "" && err != nil {
 		return err
 	}
-	release, err := l.Host.Lock(ctx)
+	release, err := l.lock(ctx, l.Host)
 	if err != nil {
 		return err
 	}
@@ -29,7 +32,7 @@ func (l *Lab) Up(ctx context.Context, profile string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(l.Host.Dir, 0o755); err != nil {
+	if err := errors.Join(l.Host.Register(), l.samePins(p)); err != nil {
 		return err
 	}
 	changed := profile != "" && profile != l.profile().Name
@@ -49,6 +52,20 @@ func (l *Lab) Up(ctx context.Context, profile string) error {
 	}
 	l.Progress.Say("lab %s is up after %s: KUBECONFIG=%s inside network namespace %s", l.Host.Name, l.Progress.Elapsed(), c.Kubeconfig(), l.Host.NetNS())
 	return nil
+}
+
+// samePins refuses to heal a lab with programs of other versions: the mixture would be none that anybody
+// can name.
+func (l *Lab) samePins(p parts) error {
+	now := strings.Join([]string{filepath.Base(p.Kubernetes), filepath.Base(p.Istio), filepath.Base(p.Knative)}, " ")
+	made, err := os.ReadFile(l.Host.Path("pins"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return os.WriteFile(l.Host.Path("pins"), []byte(now), 0o644)
+	}
+	if err == nil && string(made) != now {
+		err = fmt.Errorf("lab %s was made from other pins (%s, now %s): 'lab down' it first", l.Host.Name, made, now)
+	}
+	return err
 }
 
 func (l *Lab) bringUp(ctx context.Context, c cluster.Cluster, p parts) error {

@@ -99,6 +99,7 @@ state = %q
   sandbox_image = %q
   restrict_oom_score_adj = true
   disable_apparmor = true
+  netns_mounts_under_state_dir = true
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "/usr/lib/cni"
     conf_dir = %q
@@ -109,7 +110,9 @@ state = %q
       runtime_type = "io.containerd.runc.v2"
       [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
         SystemdCgroup = false
-`, c.Host.Path("containerd"), filepath.Join(c.Host.Run(), "containerd"), c.socket(), pauseImage, c.Host.Path("cni"))
+[plugins."io.containerd.internal.v1.opt"]
+  path = %q
+`, c.Host.Path("containerd"), filepath.Join(c.Host.Run(), "containerd"), c.socket(), pauseImage, c.Host.Path("cni"), c.Host.Path("opt"))
 }
 
 // kubeletConfig leaves control groups to runc (no QoS tree), so that containers land in the lab's own.
@@ -124,6 +127,7 @@ containerRuntimeEndpoint: unix://%s
 clusterDNS: [%s]
 clusterDomain: %s
 resolvConf: %s
+volumePluginDir: %s
 authentication: {anonymous: {enabled: true}, webhook: {enabled: false}}
 authorization: {mode: AlwaysAllow}
 failSwapOn: false
@@ -136,7 +140,7 @@ kubeAPIQPS: 200
 kubeAPIBurst: 400
 syncFrequency: 10s
 nodeStatusUpdateFrequency: 10s
-`, c.socket(), DNSIP, Domain, c.Host.Path("resolv.conf"))
+`, c.socket(), DNSIP, Domain, c.Host.Path("resolv.conf"), c.Host.Path("volume-plugins"))
 }
 
 // proxyConfig leaves the machine's connection tracking limits alone.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -21,7 +22,8 @@ func (h Host) Remove(ctx context.Context) error {
 	if err := h.killAll(ctx); err != nil {
 		return err
 	}
-	if err := unmountBelow(h.Dir, h.Run()); err != nil {
+	dirs := h.dirs()
+	if err := unmountBelow(append(dirs, h.Run())...); err != nil {
 		return err
 	}
 	if _, err := os.Stat(h.netnsPath()); err == nil {
@@ -33,17 +35,18 @@ func (h Host) Remove(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Made by the holder where the machine has no kubelet of its own; goes only when empty.
-	_ = syscall.Rmdir("/var/lib/kubelet")
 	// The empty lock file stays: whoever waits for it would otherwise hold one that nobody else sees.
-	return errors.Join(os.RemoveAll(h.Run()), os.RemoveAll(h.Dir))
+	for _, d := range dirs {
+		err = errors.Join(err, os.RemoveAll(d))
+	}
+	return errors.Join(err, os.RemoveAll(h.Run()))
 }
 
 // killAll ends the lab's processes until none is left: new ones may be born while we look.
 func (h Host) killAll(ctx context.Context) error {
 	return WaitFor(ctx, "the lab's processes to end", downLimit, func(context.Context) error {
 		left := 0
-		for _, pid := range h.Processes() {
+		for _, pid := range append(h.Processes(), h.guests()...) {
 			if zombie(pid) {
 				continue
 			}
@@ -57,6 +60,25 @@ func (h Host) killAll(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// guests are processes outside the lab's groups that live in its network: clients whose command was
+// killed before they ended. They would keep the network alive.
+func (h Host) guests() []int {
+	own, err := os.Stat(h.netnsPath())
+	if err != nil {
+		return nil
+	}
+	var pids []int
+	files, _ := filepath.Glob("/proc/[0-9]*/ns/net")
+	for _, f := range files {
+		if ns, err := os.Stat(f); err == nil && os.SameFile(own, ns) {
+			if pid, err := strconv.Atoi(strings.Split(f, "/")[2]); err == nil {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	return pids
 }
 
 // unmountBelow unmounts what is mounted below the folders, innermost first. With the lab's own mount

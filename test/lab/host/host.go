@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"syscall"
 )
 
@@ -42,6 +43,13 @@ func New(name string) (Host, error) {
 	}
 	state := fallback(os.Getenv("XDG_STATE_HOME"), filepath.Join(home, ".local", "state"))
 	cache := fallback(os.Getenv("XDG_CACHE_HOME"), filepath.Join(home, ".cache"))
+	for _, d := range []string{state, cache} {
+		for _, taken := range []string{"/run", "/var/lib", "/var/log"} {
+			if strings.HasPrefix(filepath.Clean(d)+"/", taken+"/") {
+				return Host{}, fmt.Errorf("folder %s for the lab's files: the lab has a %s of its own, so it cannot be there; set XDG_STATE_HOME and XDG_CACHE_HOME to other folders", d, taken)
+			}
+		}
+	}
 	return Host{Name: name, Dir: filepath.Join(state, "net-mesh", "lab", name), Cache: filepath.Join(cache, "net-mesh", "lab")}, nil
 }
 
@@ -60,8 +68,29 @@ func (h Host) Path(parts ...string) string {
 	return filepath.Join(append([]string{h.Dir}, parts...)...)
 }
 
-// Lock waits until no other program changes this lab, or until ctx ends. The lock goes with the process.
-func (h Host) Lock(ctx context.Context) (release func(), err error) {
+// Register writes down where the lab's files are, for a Remove that is called with another HOME.
+func (h Host) Register() error {
+	if err := errors.Join(os.MkdirAll(h.Dir, 0o755), os.MkdirAll(h.Run(), 0o755)); err != nil {
+		return err
+	}
+	return os.WriteFile(h.register(), []byte(h.Dir), 0o644)
+}
+
+func (h Host) register() string { return filepath.Join(h.Run(), "dir") }
+
+// dirs are the folders of the lab's files: by this environment, and as registered.
+func (h Host) dirs() []string {
+	registered, err := os.ReadFile(h.register())
+	other := string(registered)
+	if err != nil || other == h.Dir || !strings.HasSuffix(other, "/net-mesh/lab/"+h.Name) || filepath.Clean(other) != other {
+		return []string{h.Dir}
+	}
+	return []string{h.Dir, other}
+}
+
+// Lock waits until no other program changes this lab, or until ctx ends; if it has to wait, it calls
+// waiting once. The lock goes with the process.
+func (h Host) Lock(ctx context.Context, waiting func()) (release func(), err error) {
 	if err := os.MkdirAll(runRoot, 0o755); err != nil {
 		return nil, err
 	}
@@ -69,7 +98,7 @@ func (h Host) Lock(ctx context.Context) (release func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	for {
+	for first := true; ; first = false {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
 			return func() { f.Close() }, nil
@@ -77,6 +106,9 @@ func (h Host) Lock(ctx context.Context) (release func(), err error) {
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			f.Close()
 			return nil, fmt.Errorf("lock of lab %s: %w", h.Name, err)
+		}
+		if first {
+			waiting()
 		}
 		if err := pause(ctx); err != nil {
 			f.Close()

@@ -86,3 +86,14 @@ func TestLogTail(t *testing.T) {
 		t.Errorf("no log: got %q, want why", got)
 	}
 }
+
+// The lab lays its own folders over some of the machine's; its files cannot be below those.
+func TestFoldersTheLabCovers(t *testing.T) {
+	for dir, valid := range map[string]bool{"/var/lib/x": false, "/run": false, "/var/log/../lib": false, "/var/library": true, "/srv": true} {
+		t.Setenv("XDG_CACHE_HOME", "/cache")
+		t.Setenv("XDG_STATE_HOME", dir)
+		if _, err := New("lab"); (err == nil) != valid {
+			t.Errorf("state in %s: got error %v, want valid %t", dir, err, valid)
+		}
+	}
+}

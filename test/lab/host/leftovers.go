@@ -12,10 +12,10 @@ import (
 // Remove it is empty.
 func (h Host) Leftovers() []string {
 	var left []string
-	for _, pid := range h.Processes() {
+	for _, pid := range append(h.Processes(), h.guests()...) {
 		left = append(left, fmt.Sprintf("process %d", pid))
 	}
-	for _, path := range append(h.groups(), h.netnsPath(), h.Dir, h.Run()) {
+	for _, path := range append(append(h.groups(), h.dirs()...), h.netnsPath(), h.Run()) {
 		if _, err := os.Lstat(path); err == nil {
 			left = append(left, path)
 		}

@@ -4,17 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 // NodeIP is the address of the lab's only node; it exists inside the lab's network namespace alone, so
@@ -27,23 +23,26 @@ func (h Host) NetNS() string { return prefix + h.Name }
 func (h Host) netnsPath() string { return filepath.Join("/run/netns", h.NetNS()) }
 
 // EnsureNetwork makes the network namespace with a node address and a default route that leads nowhere:
-// no packet of the lab leaves it. It may be called again.
+// no packet of the lab leaves it. Each step may be repeated, so one that was cut short is made good.
 func (h Host) EnsureNetwork(ctx context.Context) error {
-	if _, err := os.Stat(h.netnsPath()); err != nil {
+	in := func(args ...string) error {
+		return run(ctx, "nsenter", append([]string{"--net=" + h.netnsPath(), "--"}, args...)...)
+	}
+	if in("true") != nil {
+		// There may be a file of that name which is no namespace; ip refuses to delete what is not there.
+		_ = run(ctx, "ip", "netns", "delete", h.NetNS())
 		if err := run(ctx, "ip", "netns", "add", h.NetNS()); err != nil {
 			return err
 		}
 	}
-	in := func(args ...string) error {
-		return run(ctx, "nsenter", append([]string{"--net=" + h.netnsPath(), "--"}, args...)...)
-	}
-	if in("ip", "link", "show", "node0") == nil {
-		return nil
+	if in("ip", "link", "show", "node0") != nil {
+		if err := in("ip", "link", "add", "node0", "type", "bridge"); err != nil {
+			return err
+		}
 	}
 	steps := [][]string{
 		{"ip", "link", "set", "lo", "up"},
-		{"ip", "link", "add", "node0", "type", "bridge"},
-		{"ip", "addr", "add", NodeIP + "/24", "dev", "node0"},
+		{"ip", "addr", "replace", NodeIP + "/24", "dev", "node0"},
 		{"ip", "link", "set", "node0", "up"},
 		{"ip", "route", "replace", "default", "dev", "node0"},
 		{"sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv4.conf.all.rp_filter=0"},
@@ -56,39 +55,18 @@ func (h Host) EnsureNetwork(ctx context.Context) error {
 	return nil
 }
 
-// Dial connects from inside the lab's network namespace.
-func (h Host) Dial(ctx context.Context, network, address string) (net.Conn, error) {
-	type result struct {
-		conn net.Conn
-		err  error
-	}
-	done := make(chan result, 1)
-	go func() {
-		// The thread stays locked and so ends with this goroutine: no other one may run in the namespace.
-		runtime.LockOSThread()
-		f, err := os.Open(h.netnsPath())
-		if err != nil {
-			done <- result{err: fmt.Errorf("lab %s is not up: %w", h.Name, err)}
-			return
-		}
-		defer f.Close()
-		if err := unix.Setns(int(f.Fd()), unix.CLONE_NEWNET); err != nil {
-			done <- result{err: err}
-			return
-		}
-		var d net.Dialer
-		conn, err := d.DialContext(ctx, network, address)
-		done <- result{conn, err}
-	}()
-	r := <-done
-	return r.conn, r.err
-}
-
-// holderScript keeps the lab's mount namespace alive, with private copies of the folders that kubelet
-// takes as given, and everything in it shared among the lab's own processes only.
+// holderScript keeps the lab's mount namespace alive. In it, every folder that containerd, runc, the CNI
+// plugins and kubelet take as given is the lab's own, so nothing of theirs is left on the machine, and
+// mounts are shared among the lab's processes only. The lab's sockets stay where the machine sees them.
 const holderScript = `set -e
 mount --make-rshared /
-mkdir -p "$0/kubelet" "$0/varlog" /var/lib/kubelet
+mkdir -p "$0/kubelet" "$0/varlog" "$0/sockets"
+mount --bind "$1" "$0/sockets"
+mount -t tmpfs tmpfs /run
+mkdir -p "$1" /run/netns
+mount --bind "$0/sockets" "$1"
+mount -t tmpfs tmpfs /var/lib
+mkdir /var/lib/kubelet
 mount --bind "$0/kubelet" /var/lib/kubelet
 mount --bind "$0/varlog" /var/log
 exec sleep infinity`
@@ -104,7 +82,10 @@ func (h Host) ensureMounts(ctx context.Context) (int, error) {
 	if pid := h.mountHolder(); pid != 0 {
 		return pid, nil
 	}
-	cmd := exec.Command("unshare", "--mount", "--propagation", "private", "sh", "-c", holderScript, h.Dir)
+	cmd := exec.Command("unshare", "--mount", "--propagation", "private", "sh", "-c", holderScript, h.Dir, h.Run())
+	if err := os.MkdirAll(h.Run(), 0o755); err != nil {
+		return 0, err
+	}
 	if _, err := h.spawn("holder", cmd); err != nil {
 		return 0, err
 	}
@@ -118,17 +99,17 @@ func (h Host) ensureMounts(ctx context.Context) (int, error) {
 	return pid, err
 }
 
-// mountHolder finds a process of the lab in whose mount namespace kubelet's folder is the lab's own.
-// Containers are left out: theirs is another one.
+// mountHolder finds a process of the lab in whose mount namespace /var/log is the lab's own, which is
+// mounted last. Containers are left out: theirs is another one.
 func (h Host) mountHolder() int {
+	own := fmt.Sprintf("/net-mesh/lab/%s/varlog /var/log ", h.Name)
 	for _, pid := range h.Processes() {
-		table, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "mountinfo"))
+		proc := filepath.Join("/proc", strconv.Itoa(pid))
+		table, err := os.ReadFile(filepath.Join(proc, "mountinfo"))
 		if err != nil {
 			continue
 		}
-		root, _ := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "root"))
-		if root == "/" && strings.Contains(string(table), " /var/lib/kubelet ") && strings.Contains(string(table), " /var/log ") &&
-			strings.Contains(string(table), h.Dir[strings.LastIndex(h.Dir, "/net-mesh/"):]+"/varlog ") {
+		if root, _ := os.Readlink(filepath.Join(proc, "root")); root == "/" && strings.Contains(string(table), own) {
 			return pid
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -202,17 +203,18 @@ func goFiles(repo, dir string) ([]string, error) {
 	return files, err
 }
 
-// ModuleDir returns the folder of a dependency's source, for the manifests it ships.
+// ModuleDir returns the folder of a dependency's source, for the manifests it ships; it is fetched when it
+// is not there.
 func (b Builder) ModuleDir(ctx context.Context, g Group, module string) (string, error) {
-	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module)
+	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", module)
 	cmd.Dir = filepath.Join(b.Repo, g.Module)
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
 	out, err := cmd.Output()
-	dir := strings.TrimSpace(string(out))
-	if err != nil || dir == "" {
-		return "", fmt.Errorf("source of module %s: not found from %s: %w", module, g.Module, err)
+	var found struct{ Dir, Error string }
+	if json.Unmarshal(out, &found) != nil || err != nil || found.Dir == "" {
+		return "", fmt.Errorf("source of module %s, pinned in %s: %s (%v)", module, g.Module, found.Error, err)
 	}
-	return dir, nil
+	return found.Dir, nil
 }
 
 func isDir(path string) bool {
