@@ -206,10 +206,10 @@ func (l *Lab) replace(ctx context.Context, c cluster.Cluster, manifest []byte) e
 	if err := c.Apply(ctx, manifest); err != nil {
 		return err
 	}
-	if err := l.apply(ctx, c, l.profile()); err != nil {
+	if err := rollouts(ctx, c, objects); err != nil {
 		return err
 	}
-	return rollouts(ctx, c, objects)
+	return l.apply(ctx, c, l.profile())
 }
 
 // LoadImages imports image archives and says what they are called.

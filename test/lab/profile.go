@@ -7,8 +7,10 @@ import (
 	"os"
 	"sort"
 	"strings"
+	"time"
 
 	"github.com/net-mesh/net-mesh/test/lab/cluster"
+	"github.com/net-mesh/net-mesh/test/lab/host"
 	"github.com/net-mesh/net-mesh/test/lab/platform"
 )
 
@@ -22,6 +24,8 @@ type Profile struct {
 	// Addressing switches pod addressing on.
 	Addressing bool
 }
+
+const configLimit = 30 * time.Second
 
 // none is how config-istio says that a kind of gateway does not exist.
 const none = "[]\n"
@@ -141,8 +145,11 @@ func setConfig(ctx context.Context, c cluster.Cluster, name string, set map[stri
 	if err != nil {
 		return err
 	}
-	_, err = c.Kubectl(ctx, nil, "-n", "knative-serving", "patch", "configmap", name, "--type=merge", "-p", string(patch))
-	return err
+	// A plugin's webhook may be asked about it, and may be a moment late.
+	return host.WaitFor(ctx, "ConfigMap "+name+" to be taken", configLimit, func(ctx context.Context) error {
+		_, err := c.Kubectl(ctx, nil, "-n", "knative-serving", "patch", "configmap", name, "--type=merge", "-p", string(patch))
+		return err
+	})
 }
 
 // gatewayUp brings up the ingress gateway and gives it its load balancer address, which in a cloud a
