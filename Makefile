@@ -59,7 +59,7 @@ lab: ## build the lab program
 
 .PHONY: goldens
 goldens: ## rewrite the golden files; look at every difference before it is committed
-	go test ./pkg/translate -update
+	go test ./pkg/translate ./pkg/cli -update
 
 .PHONY: lint
 lint: ## golangci-lint with the import rules

@@ -4,6 +4,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -46,6 +47,25 @@ func TestImportsFollowTheLine(t *testing.T) {
 				checkOrder(t, file, path, line[:i])
 				checkPure(t, file, path)
 				checkLimits(t, file, station, path)
+			}
+		}
+	}
+}
+
+// TestCommandLineUsesThePurePartOnly: the command line shows what the controller would
+// do, so it goes through the same door and through no other.
+func TestCommandLineUsesThePurePartOnly(t *testing.T) {
+	for file, imports := range importsOf(t, "cli") {
+		for _, path := range imports {
+			checkOrder(t, file, path, line[:pure])
+		}
+		for _, station := range []string{"model.FromIngress(", "plan.Decide(", "resources.Render("} {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(string(text), station) {
+				t.Errorf("%s calls %s...), but translate.Ingress is the only door", file, station)
 			}
 		}
 	}

@@ -16,23 +16,31 @@ type Request struct {
 // hosts of the scope are served. Whatever is rendered from the Model, and every
 // proxy that runs it, has to agree.
 func (m Model) Match(scope Scope, r Request) (Route, bool) {
-	host, _, _ := strings.Cut(strings.ToLower(r.Host), ":")
-	var best *VirtualHost
+	var best VirtualHost
 	length := -1
-	for i, vh := range m.VirtualHosts {
-		if vh.Scope != scope {
-			continue
-		}
-		for _, h := range vh.Hosts {
-			if n := h.covers(host); n > length {
-				best, length = &m.VirtualHosts[i], n
-			}
+	for _, vh := range m.VirtualHosts {
+		if n := vh.Covers(r.Host); vh.Scope == scope && n > length {
+			best, length = vh, n
 		}
 	}
-	if best == nil {
-		return Route{}, false
+	return best.Match(r)
+}
+
+// Covers returns how specific a virtual host is for the host of a request: more than
+// any wildcard if it has the name, the length of its longest wildcard that covers it,
+// else -1. A request goes to the most specific one and to no other.
+func (vh VirtualHost) Covers(host string) int {
+	name, _, _ := strings.Cut(strings.ToLower(host), ":")
+	length := -1
+	for _, h := range vh.Hosts {
+		length = max(length, h.covers(name))
 	}
-	for _, route := range best.Routes {
+	return length
+}
+
+// Match returns the first route that takes a request.
+func (vh VirtualHost) Match(r Request) (Route, bool) {
+	for _, route := range vh.Routes {
 		if route.Match.takes(r) {
 			return route, true
 		}

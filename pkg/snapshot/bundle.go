@@ -1,17 +1,15 @@
 package snapshot
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	istiov1 "istio.io/client-go/pkg/apis/networking/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"knative.dev/networking/pkg/apis/networking/v1alpha1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/net-mesh/net-mesh/pkg/config"
 	"github.com/net-mesh/net-mesh/pkg/finding"
@@ -21,28 +19,22 @@ import (
 type Bundle struct {
 	// Ingresses are sorted by namespace and name.
 	Ingresses []*v1alpha1.Ingress
-	// Ignored names documents of kinds that play no part.
+	// Ignored names documents of kinds that play no part; kinds of an API group carry
+	// its name, since a Service may be Kubernetes' or Knative's.
 	Ignored []finding.Ref
+	// Replaced names objects that a later document of the same name replaced.
+	Replaced []finding.Ref
 
 	services   map[types.NamespacedName]*corev1.Service
 	secrets    map[types.NamespacedName]*corev1.Secret
 	gateways   map[types.NamespacedName]*istiov1.Gateway
-	configMaps map[string]map[string]string
+	configMaps map[types.NamespacedName]*corev1.ConfigMap
+	// origins says where ConfigMaps were written, since what is in them is judged
+	// only when they are used.
+	origins map[types.NamespacedName]string
 }
 
 var _ Reader = (*Bundle)(nil)
-
-// ReadBundle reads YAML documents. Unknown fields are tolerated, since a cluster
-// may be newer than we are.
-func ReadBundle(documents ...[]byte) (*Bundle, error) {
-	return readBundle(documents, func(raw []byte, into any) error { return yaml.Unmarshal(raw, into) })
-}
-
-// ReadBundleStrictly is ReadBundle for documents written by hand: an unknown field
-// is an error.
-func ReadBundleStrictly(documents ...[]byte) (*Bundle, error) {
-	return readBundle(documents, func(raw []byte, into any) error { return yaml.UnmarshalStrict(raw, into) })
-}
 
 // Service implements Reader.
 func (b *Bundle) Service(n types.NamespacedName) (*corev1.Service, bool) {
@@ -62,110 +54,64 @@ func (b *Bundle) Gateway(n types.NamespacedName) (*istiov1.Gateway, bool) {
 	return g, ok
 }
 
+// DefaultSystemNamespace is where Knative Serving is installed unless one chooses otherwise.
+const DefaultSystemNamespace = "knative-serving"
+
+// SystemNamespace is that of the bundle's config-istio, or else of its config-network: Knative
+// reads them from its own namespace only.
+func (b *Bundle) SystemNamespace() (string, error) {
+	for _, name := range []string{config.IstioConfigMap, config.NetworkConfigMap} {
+		var in []string
+		for _, n := range slices.SortedFunc(maps.Keys(b.configMaps), compareNames) {
+			if n.Name == name {
+				in = append(in, n.Namespace)
+			}
+		}
+		switch len(in) {
+		case 0:
+		case 1:
+			return in[0], nil
+		default:
+			return "", fmt.Errorf("ConfigMap %s is given in several namespaces (%s), and Knative reads only its own; leave the others out", name, strings.Join(in, ", "))
+		}
+	}
+	return DefaultSystemNamespace, nil
+}
+
 // Config parses the bundle's ConfigMaps; an absent one has its defaults.
 func (b *Bundle) Config(clusterDomain, systemNamespace string) (config.Config, []finding.Finding, error) {
-	istio, findings, err := config.ParseIstio(b.configMaps[config.IstioConfigMap], clusterDomain, systemNamespace)
+	data, origin := b.data(systemNamespace, config.IstioConfigMap)
+	istio, findings, err := config.ParseIstio(data, clusterDomain, systemNamespace)
 	if err != nil {
-		return config.Config{}, findings, err
+		return config.Config{}, findings, fmt.Errorf("%s%w", origin, err)
 	}
-	network, err := config.ParseNetwork(b.configMaps[config.NetworkConfigMap])
-	return config.Config{Istio: istio, Network: network, ClusterDomain: clusterDomain, SystemNamespace: systemNamespace}, findings, err
+	data, origin = b.data(systemNamespace, config.NetworkConfigMap)
+	network, err := config.ParseNetwork(data)
+	if err != nil {
+		return config.Config{}, findings, fmt.Errorf("%s%w", origin, err)
+	}
+	return config.Config{Istio: istio, Network: network, ClusterDomain: clusterDomain, SystemNamespace: systemNamespace}, findings, nil
 }
 
-type decode func(raw []byte, into any) error
-
-func readBundle(documents [][]byte, into decode) (*Bundle, error) {
-	b := &Bundle{
-		services:   map[types.NamespacedName]*corev1.Service{},
-		secrets:    map[types.NamespacedName]*corev1.Secret{},
-		gateways:   map[types.NamespacedName]*istiov1.Gateway{},
-		configMaps: map[string]map[string]string{},
+// Set writes one entry of a ConfigMap, which need not exist: what would the world be with it?
+func (b *Bundle) Set(configMap types.NamespacedName, key, value string) {
+	cm := &corev1.ConfigMap{}
+	if old, ok := b.configMaps[configMap]; ok {
+		cm = old.DeepCopy()
 	}
-	for _, text := range documents {
-		line := 1
-		for _, doc := range split(text) {
-			if err := b.add(doc, into); err != nil {
-				return nil, fmt.Errorf("document at line %d: %w", line, err)
-			}
-			line += bytes.Count(doc, []byte("\n"))
-		}
+	if cm.Data == nil {
+		cm.Data = map[string]string{}
 	}
-	slices.SortFunc(b.Ingresses, func(x, y *v1alpha1.Ingress) int {
-		return compareNames(nameOf(x), nameOf(y))
-	})
-	return b, nil
+	cm.Data[key] = value
+	b.configMaps[configMap] = cm
 }
 
-func (b *Bundle) add(doc []byte, into decode) error {
-	var head metav1.PartialObjectMetadata
-	if err := yaml.Unmarshal(doc, &head); err != nil {
-		return err
+// data returns a ConfigMap's entries, and where it was written as the beginning of an error.
+func (b *Bundle) data(namespace, name string) (entries map[string]string, origin string) {
+	n := types.NamespacedName{Namespace: namespace, Name: name}
+	cm, ok := b.configMaps[n]
+	if !ok {
+		return nil, ""
 	}
-	switch group := head.GroupVersionKind().GroupKind().String(); group {
-	case "":
-		return nil
-	case "List":
-		return b.addList(doc, into)
-	case "Ingress.networking.internal.knative.dev":
-		ing := &v1alpha1.Ingress{}
-		b.Ingresses = append(b.Ingresses, ing)
-		return into(doc, ing)
-	case "Service":
-		return keep(b.services, &corev1.Service{}, doc, into)
-	case "Secret":
-		return keep(b.secrets, &corev1.Secret{}, doc, into)
-	case "Gateway.networking.istio.io":
-		return keep(b.gateways, &istiov1.Gateway{}, doc, into)
-	case "ConfigMap":
-		cm := &corev1.ConfigMap{}
-		if err := into(doc, cm); err != nil {
-			return err
-		}
-		b.configMaps[cm.Name] = cm.Data
-		return nil
-	}
-	b.Ignored = append(b.Ignored, finding.Ref{Kind: head.Kind, Namespace: head.Namespace, Name: head.Name})
-	return nil
-}
-
-// addList adds the items of what kubectl prints for several objects.
-func (b *Bundle) addList(doc []byte, into decode) error {
-	var list struct{ Items []json.RawMessage }
-	if err := yaml.Unmarshal(doc, &list); err != nil {
-		return err
-	}
-	for i, item := range list.Items {
-		if err := b.add(item, into); err != nil {
-			return fmt.Errorf("item %d: %w", i, err)
-		}
-	}
-	return nil
-}
-
-func keep[T metav1.Object](all map[types.NamespacedName]T, object T, doc []byte, into decode) error {
-	if err := into(doc, object); err != nil {
-		return err
-	}
-	all[nameOf(object)] = object
-	return nil
-}
-
-func nameOf(o metav1.Object) types.NamespacedName {
-	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
-}
-
-// split cuts a stream at its document separators. Every line ends up in exactly
-// one part, so that lines can be counted.
-func split(text []byte) [][]byte {
-	var docs [][]byte
-	var current []byte
-	for line := range bytes.Lines(text) {
-		if bytes.HasPrefix(line, []byte("---")) {
-			docs = append(docs, current)
-			current = []byte("#" + string(line))
-			continue
-		}
-		current = append(current, line...)
-	}
-	return append(docs, current)
+	return cm.Data, b.origins[n]
 }

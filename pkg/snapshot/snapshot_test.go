@@ -147,3 +147,67 @@ func TestBundleErrorsNameTheLine(t *testing.T) {
 		t.Error("strictly, error =", err)
 	}
 }
+
+func TestBundleErrorsNameTheFile(t *testing.T) {
+	_, err := snapshot.ReadFiles(
+		snapshot.File{Name: "a.yaml", Text: []byte("kind: Nothing\n---\nkind: [\n")},
+		snapshot.File{Name: "b.yaml", Text: []byte("no: kind\n")},
+	)
+	want := "a.yaml:3: did not find expected node content\n" +
+		"b.yaml:1: it has no kind, so it is no object of Kubernetes; add apiVersion and kind, or remove it"
+	if err == nil || err.Error() != want {
+		t.Errorf("error = %v, want %s", err, want)
+	}
+}
+
+const twice = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: config-istio, namespace: serving}
+data: {local-gateways: none}
+--- # the last one counts
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: config-istio, namespace: serving}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: config-network, namespace: elsewhere}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: other, namespace: serving}
+`
+
+func TestBundleConfig(t *testing.T) {
+	b, err := snapshot.ReadBundle([]byte(twice))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(b.Replaced) != 1 || b.Replaced[0].Name != config.IstioConfigMap || len(b.Ignored) != 1 {
+		t.Errorf("Replaced = %v, Ignored = %v", b.Replaced, b.Ignored)
+	}
+	namespace, err := b.SystemNamespace()
+	if err != nil || namespace != "serving" {
+		t.Errorf("SystemNamespace() = %s, %v", namespace, err)
+	}
+	name := types.NamespacedName{Namespace: namespace, Name: config.IstioConfigMap}
+	b.Set(name, "local-gateways", "[]")
+	if cfg, _, err := b.Config("cluster.local", namespace); err != nil || len(cfg.Istio.Local) != 0 || len(cfg.Istio.External) != 1 {
+		t.Errorf("Config() = %+v, %v", cfg, err)
+	}
+	b.Set(name, "local-gateways", "none")
+	if _, _, err := b.Config("cluster.local", namespace); err == nil || !strings.HasPrefix(err.Error(), "document at line 6: ") {
+		t.Error("Config() with a wrong value:", err)
+	}
+}
+
+func TestPlainTextOfSecrets(t *testing.T) {
+	b, err := snapshot.ReadBundle([]byte("apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: b}\nstringData: {tls.crt: text}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, found := b.Secret(types.NamespacedName{Namespace: "b", Name: "a"}); !found || string(s.Data["tls.crt"]) != "text" {
+		t.Errorf("Secret = %v, %v", s, found)
+	}
+}

@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+)
+
+func translateCommand() *cobra.Command {
+	var in input
+	var ingress string
+	c := &cobra.Command{
+		Use:   "translate -f PATH...",
+		Short: "Print every object the controller would write",
+		Long: `Prints every object the controller would write, in the order in which it would write them,
+by Ingress. Findings go to standard error, one a line; netmesh lint explains them.
+
+-o yaml   the objects as a stream of documents
+-o json   the objects as one List
+-o model  what each Ingress asks for, before any mode plays a part
+-o plan   where each host is exposed and why, addresses and probes
+
+A copy of a certificate is printed as a Secret without data. Its annotation net-mesh.dev/data-from
+names the Secret, NAMESPACE/NAME, from which the controller takes data and type. So the output is
+for reading and comparing, not for kubectl apply.
+
+Exit codes: 0 nothing Invalid, 1 an Invalid finding (what is valid is printed all the same),
+2 wrong usage or documents that cannot be read.`,
+		Example: "  netmesh translate -f world.yaml --ingress default/hello\n  kubectl get king -A -o yaml | netmesh translate -f - -f config.yaml -o plan",
+		Args:    cobra.NoArgs,
+	}
+	in.flags(c)
+	c.Flags().StringVar(&ingress, "ingress", "", "translate this Ingress only, given as NAMESPACE/NAME")
+	format := output(c, "yaml", "json", "model", "plan")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		files, err := in.files(c.InOrStdin())
+		if err != nil {
+			return err
+		}
+		w, err := newWorld(files, in.clusterDomain)
+		if err == nil && c.Flags().Changed("ingress") {
+			err = w.only(ingress)
+		}
+		if err != nil {
+			return err
+		}
+		w.printWarnings(c.ErrOrStderr())
+		if err := printFindings(c.ErrOrStderr(), w.findings()); err != nil {
+			return err
+		}
+		if err := w.print(c.OutOrStdout(), format.value); err != nil {
+			return err
+		}
+		return w.verdict()
+	}
+	return c
+}
+
+func (w *world) print(to io.Writer, format string) error {
+	documents := []any{}
+	for _, t := range w.ingresses {
+		switch format {
+		case "model":
+			documents = append(documents, t.Model)
+		case "plan":
+			documents = append(documents, t.Plan)
+		default:
+			documents = append(documents, t.Objects.All()...)
+		}
+	}
+	if format == "json" {
+		return printJSON(to, map[string]any{"apiVersion": "v1", "kind": "List", "items": documents})
+	}
+	return printYAML(to, documents)
+}
+
+func printYAML(to io.Writer, documents []any) error {
+	var text bytes.Buffer
+	for i, d := range documents {
+		if i > 0 {
+			text.WriteString("---\n")
+		}
+		one, err := yaml.Marshal(d)
+		if err != nil {
+			return err
+		}
+		text.Write(one)
+	}
+	_, err := to.Write(text.Bytes())
+	return err
+}
+
+func printJSON(to io.Writer, v any) error {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetIndent("", "  ")
+	// What is printed is read by people and programs, not by browsers.
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := to.Write(text.Bytes())
+	return err
+}

@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+	"knative.dev/networking/pkg/apis/networking"
+	network "knative.dev/networking/pkg/config"
+
+	"github.com/net-mesh/net-mesh/pkg/config"
+	"github.com/net-mesh/net-mesh/pkg/finding"
+	"github.com/net-mesh/net-mesh/pkg/snapshot"
+	"github.com/net-mesh/net-mesh/pkg/translate"
+)
+
+// world is a bundle and what the controller would make of it.
+type world struct {
+	bundle    *snapshot.Bundle
+	config    config.Config
+	about     []finding.Finding // what is to be said of the configuration
+	ingresses []translated      // those the controller would serve, by name
+	warnings  []string
+}
+
+// translated is one Ingress at every step of the line.
+type translated struct {
+	translate.Result
+	World snapshot.World
+}
+
+// setting is one entry of a ConfigMap that replaces what the documents say.
+type setting struct{ configMap, key, value string }
+
+// newWorld reads documents and translates all they hold.
+func newWorld(files []snapshot.File, clusterDomain string, settings ...setting) (*world, error) {
+	b, err := snapshot.ReadFiles(files...)
+	if err != nil {
+		return nil, err
+	}
+	namespace, err := b.SystemNamespace()
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range settings {
+		b.Set(types.NamespacedName{Namespace: namespace, Name: s.configMap}, s.key, s.value)
+	}
+	w := &world{bundle: b, warnings: warnings(b)}
+	if w.config, w.about, err = b.Config(clusterDomain, namespace); err != nil {
+		return nil, err
+	}
+	for _, ing := range b.Ingresses {
+		name := types.NamespacedName{Namespace: ing.Namespace, Name: ing.Name}
+		switch class := ing.Annotations[networking.IngressClassAnnotationKey]; {
+		case class != network.IstioIngressClassName:
+			w.warn("Ingress %s is left out: its annotation %s is %q, and the controller serves %q only",
+				name, networking.IngressClassAnnotationKey, class, network.IstioIngressClassName)
+		case ing.DeletionTimestamp != nil:
+			w.warn("Ingress %s is left out: it is being deleted", name)
+		default:
+			s := snapshot.Ingress(b, w.config, ing)
+			w.ingresses = append(w.ingresses, translated{translate.Ingress(s), s.World})
+		}
+	}
+	if len(b.Ingresses) == 0 {
+		w.warn("the documents hold no Ingress of Knative's")
+	}
+	return w, nil
+}
+
+func (w *world) warn(format string, args ...any) {
+	w.warnings = append(w.warnings, fmt.Sprintf(format, args...))
+}
+
+// warnings has a line for each kind that is ignored, and one for each object that was
+// given twice.
+func warnings(b *snapshot.Bundle) []string {
+	var kinds, lines []string
+	first, count := map[string]finding.Ref{}, map[string]int{}
+	for _, ref := range b.Ignored {
+		if count[ref.Kind]++; count[ref.Kind] == 1 {
+			kinds = append(kinds, ref.Kind)
+			first[ref.Kind] = ref
+		}
+	}
+	slices.Sort(kinds)
+	for _, kind := range kinds {
+		lines = append(lines, fmt.Sprintf("ignored %d of kind %s, which play no part; the first is %s", count[kind], kind, nameOf(first[kind])))
+	}
+	for _, ref := range b.Replaced {
+		lines = append(lines, fmt.Sprintf("%s %s is given more than once; the last one counts", ref.Kind, nameOf(ref)))
+	}
+	return lines
+}
+
+func nameOf(ref finding.Ref) string {
+	if ref.Namespace == "" {
+		return ref.Name
+	}
+	return ref.Namespace + "/" + ref.Name
+}
+
+// only keeps one Ingress; the world around it stays.
+func (w *world) only(name string) error {
+	kept := slices.DeleteFunc(slices.Clone(w.ingresses), func(t translated) bool { return t.Model.Name.String() != name })
+	if len(kept) == 0 {
+		return fmt.Errorf("--ingress %s: the documents hold no such Ingress that the controller would serve; want NAMESPACE/NAME", name)
+	}
+	w.ingresses = kept
+	return nil
+}
+
+// findings are those of the configuration and of all Ingresses, each said once.
+func (w *world) findings() []finding.Finding {
+	all := slices.Clone(w.about)
+	for _, t := range w.ingresses {
+		all = append(all, t.Findings...)
+	}
+	return finding.Sort(all)
+}
+
+// verdict is the exit code of commands that judge.
+func (w *world) verdict() error {
+	if worst, any := finding.Worst(w.findings()); any && worst == finding.Invalid {
+		return exit(no)
+	}
+	return nil
+}
+
+func (w *world) printWarnings(to io.Writer) {
+	for _, line := range w.warnings {
+		fmt.Fprintln(to, "warning:", printable(line))
+	}
+}

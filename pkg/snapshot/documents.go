@@ -1,0 +1,199 @@
+package snapshot
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	istiov1 "istio.io/client-go/pkg/apis/networking/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"knative.dev/networking/pkg/apis/networking/v1alpha1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/net-mesh/net-mesh/pkg/config"
+	"github.com/net-mesh/net-mesh/pkg/finding"
+)
+
+// File is a stream of YAML documents and what errors call it.
+type File struct {
+	Name string
+	Text []byte
+}
+
+// ReadFiles reads YAML documents. Unknown fields are tolerated, since a cluster
+// may be newer than we are. The error names every document that cannot be read.
+func ReadFiles(files ...File) (*Bundle, error) {
+	return readBundle(files, func(raw []byte, into any) error { return yaml.Unmarshal(raw, into) })
+}
+
+// ReadBundle is ReadFiles for documents without names.
+func ReadBundle(documents ...[]byte) (*Bundle, error) { return ReadFiles(nameless(documents)...) }
+
+// ReadBundleStrictly is ReadBundle for documents written by hand: an unknown field
+// is an error.
+func ReadBundleStrictly(documents ...[]byte) (*Bundle, error) {
+	return readBundle(nameless(documents), func(raw []byte, into any) error { return yaml.UnmarshalStrict(raw, into) })
+}
+
+func nameless(documents [][]byte) []File {
+	files := make([]File, 0, len(documents))
+	for _, text := range documents {
+		files = append(files, File{Text: text})
+	}
+	return files
+}
+
+// reading is one pass over documents.
+type reading struct {
+	bundle    *Bundle
+	ingresses map[types.NamespacedName]*v1alpha1.Ingress
+	decode    func(raw []byte, into any) error
+	// at is where the document in hand begins.
+	at position
+	// inList: the document in hand is an item.
+	inList bool
+}
+
+func readBundle(files []File, decode func(raw []byte, into any) error) (*Bundle, error) {
+	r := &reading{
+		bundle: &Bundle{
+			services:   map[types.NamespacedName]*corev1.Service{},
+			secrets:    map[types.NamespacedName]*corev1.Secret{},
+			gateways:   map[types.NamespacedName]*istiov1.Gateway{},
+			configMaps: map[types.NamespacedName]*corev1.ConfigMap{},
+			origins:    map[types.NamespacedName]string{},
+		},
+		ingresses: map[types.NamespacedName]*v1alpha1.Ingress{},
+		decode:    decode,
+	}
+	var faults []error
+	for _, file := range files {
+		line := 1
+		for _, doc := range split(file.Text) {
+			r.at = position{file.Name, line}
+			if err := r.add(doc); err != nil {
+				faults = append(faults, r.at.fault(err))
+			}
+			line += bytes.Count(doc, []byte("\n"))
+		}
+	}
+	if len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+	for _, name := range slices.SortedFunc(maps.Keys(r.ingresses), compareNames) {
+		r.bundle.Ingresses = append(r.bundle.Ingresses, r.ingresses[name])
+	}
+	return r.bundle, nil
+}
+
+func (r *reading) add(doc []byte) error {
+	var head metav1.PartialObjectMetadata
+	if err := yaml.Unmarshal(doc, &head); err != nil {
+		return err
+	}
+	switch kind := head.GroupVersionKind().GroupKind().String(); kind {
+	case "":
+		return nothing(doc)
+	case "List":
+		return r.addList(doc)
+	case "Ingress.networking.internal.knative.dev":
+		return keep(r, r.ingresses, kind, &v1alpha1.Ingress{}, doc)
+	case "Service":
+		return keep(r, r.bundle.services, kind, &corev1.Service{}, doc)
+	case "Secret":
+		secret := &corev1.Secret{}
+		err := keep(r, r.bundle.secrets, kind, secret, doc)
+		merge(secret)
+		return err
+	case "Gateway.networking.istio.io":
+		return keep(r, r.bundle.gateways, kind, &istiov1.Gateway{}, doc)
+	default:
+		if kind == "ConfigMap" && (head.Name == config.IstioConfigMap || head.Name == config.NetworkConfigMap) {
+			r.bundle.origins[nameOf(&head)] = r.at.prefix()
+			return keep(r, r.bundle.configMaps, kind, &corev1.ConfigMap{}, doc)
+		}
+		r.bundle.Ignored = append(r.bundle.Ignored, finding.Ref{Kind: kind, Namespace: head.Namespace, Name: head.Name})
+		return nil
+	}
+}
+
+// nothing accepts a document in which nothing is written; anything else has a kind.
+func nothing(doc []byte) error {
+	var content any
+	if err := yaml.Unmarshal(doc, &content); err != nil || content == nil {
+		return err
+	}
+	return errors.New("it has no kind, so it is no object of Kubernetes; add apiVersion and kind, or remove it")
+}
+
+// merge does what the API server does with a Secret's plain text.
+func merge(s *corev1.Secret) {
+	for key, value := range s.StringData {
+		if s.Data == nil {
+			s.Data = map[string][]byte{}
+		}
+		s.Data[key] = []byte(value)
+	}
+	s.StringData = nil
+}
+
+// addList adds the items of what kubectl prints for several objects. It puts no List
+// into a List, and to follow many of them down would take for ever.
+func (r *reading) addList(doc []byte) error {
+	if r.inList {
+		return errors.New("a List in a List is not read; give the objects in one")
+	}
+	r.inList = true
+	defer func() { r.inList = false }()
+	var list struct{ Items []json.RawMessage }
+	if err := yaml.Unmarshal(doc, &list); err != nil {
+		return err
+	}
+	var faults []error
+	for i, item := range list.Items {
+		if err := r.add(item); err != nil {
+			faults = append(faults, fmt.Errorf("item %d: %w", i, err))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func keep[T metav1.Object](r *reading, all map[types.NamespacedName]T, kind string, object T, doc []byte) error {
+	if err := r.decode(doc, object); err != nil {
+		return err
+	}
+	name := nameOf(object)
+	if err := checkName(kind, name); err != nil {
+		return err
+	}
+	if _, twice := all[name]; twice {
+		r.bundle.Replaced = append(r.bundle.Replaced, finding.Ref{Kind: kind, Namespace: name.Namespace, Name: name.Name})
+	}
+	all[name] = object
+	return nil
+}
+
+// checkName refuses what the API server would not let through: names are built from
+// names, and what has no namespace cannot be looked up.
+func checkName(kind string, n types.NamespacedName) error {
+	if errs := validation.IsDNS1123Subdomain(n.Name); len(errs) > 0 {
+		return fmt.Errorf("metadata.name %q of the %s is not a name: %s", n.Name, kind, errs[0])
+	}
+	if n.Namespace == "" {
+		return fmt.Errorf("the %s %s has no metadata.namespace; add it", kind, n.Name)
+	}
+	if errs := validation.IsDNS1123Label(n.Namespace); len(errs) > 0 {
+		return fmt.Errorf("metadata.namespace %q of the %s %s is not a name: %s", n.Namespace, kind, n.Name, errs[0])
+	}
+	return nil
+}
+
+func nameOf(o metav1.Object) types.NamespacedName {
+	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
+}
