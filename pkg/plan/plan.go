@@ -128,7 +128,8 @@ type Probe struct {
 	// Expect says what counts as a pass.
 	Expect Expect `json:"expect"`
 	// Hash and Digest are what an answer carries in the headers K-Network-Hash and
-	// DigestHeader; both are empty where a redirect is expected.
+	// DigestHeader, the one from the backend, the other from the proxy; both are empty
+	// where a redirect is expected.
 	Hash   string `json:"hash,omitempty"`
 	Digest string `json:"digest,omitempty"`
 }
@@ -146,9 +147,9 @@ const (
 type Expect string
 
 const (
-	// ExpectHash: status 200 with Hash (and Digest) in the answer.
+	// ExpectHash: an answer with Digest, and with Hash if the backend knows of hashes.
 	ExpectHash Expect = "Hash"
-	// ExpectRedirect: status 301 to HTTPS.
+	// ExpectRedirect: status 301 or 308 to HTTPS, and no Digest: no route is reached.
 	ExpectRedirect Expect = "Redirect"
 )
 

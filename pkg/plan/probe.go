@@ -9,8 +9,8 @@ import (
 	"github.com/net-mesh/net-mesh/pkg/snapshot"
 )
 
-// probePath is asked where a route takes any path; Knative's proxies answer it
-// themselves.
+// probePath is asked where a route takes any path. Knative's proxies answer probes
+// themselves, whatever the path; other backends are likely to have it, or to do no harm.
 const probePath = "/healthz"
 
 // probes plans a proof of every Exposure at every one of its entries. At a gateway
@@ -103,6 +103,9 @@ func (e Exposure) probe(entry Entry, hosts []string) Probe {
 		Expect: ExpectHash, Hash: e.Hash, Digest: e.Digest,
 	}
 }
+
+// URL is what the request asks for. The path is as Envoy will compare it, escapes and all.
+func (p Probe) URL() string { return string(p.Scheme) + "://" + p.Host + p.Path }
 
 // same compares the requests of two probes.
 func (p Probe) same(o Probe) bool {

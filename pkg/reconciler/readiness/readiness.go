@@ -1,24 +1,24 @@
 // Package readiness answers: has the data plane got it?
 //
 // Gateways are asked: each port of each pod of a gateway gets a request that only the
-// wanted generation of the Ingress answers rightly. So far Knative's status
-// prober sends the requests; what it is to ask comes from the Plan alone. Sidecars cannot
-// be asked yet: what they serve is assumed, and State says so.
+// wanted generation of an exposure answers rightly, until it does. What is asked comes from
+// the Plan alone. Sidecars cannot be asked yet: what they serve is assumed, and State says
+// so.
 package readiness
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	"go.uber.org/zap"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	discovery "k8s.io/client-go/listers/discovery/v1"
+	"k8s.io/client-go/util/workqueue"
 	"knative.dev/networking/pkg/apis/networking/v1alpha1"
-	"knative.dev/networking/pkg/status"
 
 	"github.com/net-mesh/net-mesh/pkg/plan"
 )
@@ -33,82 +33,87 @@ type State struct {
 	Waiting []string
 }
 
-// prober is the part of Knative's status.Prober that is used.
-type prober interface {
-	IsReady(ctx context.Context, ing *v1alpha1.Ingress) (bool, error)
-	CancelIngressProbingByKey(key types.NamespacedName)
-	CancelPodProbing(pod any)
-}
-
 // Checker proves Plans.
 type Checker struct {
+	ctx    context.Context
+	logger *zap.SugaredLogger
 	slices discovery.EndpointSliceLister
-	prober prober
+	// ask puts one question to one pod; nil is a pass.
+	ask   func(ctx context.Context, p plan.Probe, address string) *fault
+	queue workqueue.TypedDelayingInterface[*question]
+	// working is done when no worker is left.
+	working sync.WaitGroup
+
+	// mu guards what follows, and all proofs. It is held while wake is called, so that
+	// nobody is woken for an Ingress after Forget has returned.
+	mu     sync.Mutex
 	wake   func(types.NamespacedName)
-
-	mu sync.Mutex
-	// proofs remembers, by Ingress, what is being proven or has been.
-	proofs map[types.NamespacedName]proof
-}
-
-// proof is the evidence for one set of probes.
-type proof struct {
-	// of identifies the probes, at the pods that have to pass them.
-	of, at string
-	done   bool
-	// services are in front of those pods.
-	services []types.NamespacedName
+	proofs map[types.NamespacedName]*proof
+	// busy counts the requests under way by the address of the pod.
+	busy map[string]int
 }
 
 // New returns a Checker that finds gateway pods with the lister and calls wake for an
-// Ingress of which there is news. Probing ends with the context.
+// Ingress of which there is news. wake must neither block nor call the Checker. Probing
+// ends with the context.
 func New(ctx context.Context, logger *zap.SugaredLogger, lister discovery.EndpointSliceLister, wake func(types.NamespacedName)) *Checker {
-	c := &Checker{slices: lister, wake: wake, proofs: map[types.NamespacedName]proof{}}
-	knative := status.NewProber(logger, targetsInContext{}, func(ing *v1alpha1.Ingress) { wake(key(ing)) })
-	knative.Start(ctx.Done())
-	c.prober = knative
+	c := &Checker{
+		ctx: ctx, logger: logger, slices: lister, ask: ask, wake: wake,
+		queue:  workqueue.NewTypedDelayingQueue[*question](),
+		proofs: map[types.NamespacedName]*proof{},
+		busy:   map[string]int{},
+	}
+	for range workers {
+		c.working.Go(c.work)
+	}
+	context.AfterFunc(ctx, c.queue.ShutDown)
 	return c
 }
 
 // Check says whether what the Plan exposes is served, and starts to find out if that is
 // not known. The callback of the Checker tells when to ask again.
-func (c *Checker) Check(ctx context.Context, ing *v1alpha1.Ingress, p plan.Plan) (State, error) {
-	ask, assumed := sorted(p)
+func (c *Checker) Check(_ context.Context, ing *v1alpha1.Ingress, p plan.Plan) (State, error) {
+	probes, assumed := sorted(p)
 	state := State{Assumed: assumed}
-	if len(p.Exposures) == 0 {
+	var err error
+	switch {
+	case len(p.Exposures) == 0:
+		c.Forget(key(ing))
 		state.Waiting = []string{"something to be exposed: no host of this Ingress has a way in"}
-		return state, nil
-	}
-	current := proof{of: identity(ask), services: servicesOf(ask)}
-	if len(ask) == 0 {
+	case len(probes) == 0:
 		// A gateway that comes back later has to be asked again.
 		c.Forget(key(ing))
 		state.Ready = true
-		return state, nil
+	default:
+		state.Waiting, err = c.prove(key(ing), probes)
+		state.Ready = err == nil && len(state.Waiting) == 0
 	}
-	if c.proven(key(ing), current.of) {
-		state.Ready = true
-		return state, nil
+	return state, err
+}
+
+// prove returns what is awaited until all probes have been passed.
+func (c *Checker) prove(ing types.NamespacedName, probes []plan.Probe) ([]string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	of := identity(probes)
+	p := c.proofs[ing]
+	if p == nil || p.of != of {
+		c.forget(ing)
+		p = newProof(c.ctx, ing, of, probes)
+		c.proofs[ing] = p
 	}
-	targets, missing := c.targets(ask)
-	current.at = identity(targets)
-	c.renew(key(ing), current)
-	if len(missing) > 0 {
-		state.Waiting = missing
-		return state, nil
+	if p.done {
+		return nil, nil
 	}
-	ready, err := c.prober.IsReady(withTargets(ctx, targets), ing)
-	if err != nil {
-		return state, fmt.Errorf("cannot probe the gateways: %w", err)
+	if err := c.refresh(p); err != nil {
+		return nil, fmt.Errorf("cannot find the pods of the gateways: %w", err)
 	}
-	if !ready {
-		state.Waiting = awaited(ask)
-		return state, nil
+	waiting := p.waiting()
+	if len(waiting) == 0 {
+		p.conclude()
 	}
-	current.done = true
-	c.remember(key(ing), current)
-	state.Ready = true
-	return state, nil
+	p.told, p.toldAt = strings.Join(waiting, "\n"), time.Now()
+	return waiting, nil
 }
 
 // Known is the State of a Plan that has been proven before.
@@ -117,56 +122,37 @@ func Known(p plan.Plan) State {
 	return State{Ready: true, Assumed: assumed}
 }
 
-// Forget ends the probing of an Ingress.
+// Forget ends the probing of an Ingress, requests under way included. Nobody is woken for
+// it afterwards.
 func (c *Checker) Forget(ing types.NamespacedName) {
 	c.mu.Lock()
-	delete(c.proofs, ing)
-	c.mu.Unlock()
-	c.prober.CancelIngressProbingByKey(ing)
+	defer c.mu.Unlock()
+	c.forget(ing)
 }
 
-// PodsChanged has every Ingress look again that is awaiting pods of a Service. gone are
-// addresses of pods that no longer answer.
-func (c *Checker) PodsChanged(service types.NamespacedName, gone []string) {
-	for _, ip := range gone {
-		c.prober.CancelPodProbing(&corev1.Pod{Status: corev1.PodStatus{PodIP: ip}})
+func (c *Checker) forget(ing types.NamespacedName) {
+	if p := c.proofs[ing]; p != nil {
+		p.end()
+		delete(c.proofs, ing)
 	}
+}
+
+// PodsChanged has proofs under way ask the pods that came to a Service, and no longer wait
+// for those that went. What is proven stays so: a gateway's pod gets its routes before it
+// becomes ready.
+func (c *Checker) PodsChanged(service types.NamespacedName) {
 	c.mu.Lock()
-	var waiting []types.NamespacedName
-	for ing, p := range c.proofs {
-		if !p.done && slices.Contains(p.services, service) {
-			waiting = append(waiting, ing)
+	defer c.mu.Unlock()
+	for _, p := range c.proofs {
+		if p.done || !p.concerns(service) {
+			continue
 		}
+		if err := c.refresh(p); err != nil {
+			c.logger.Errorw("Cannot find the pods of a gateway", "service", service, "error", err)
+			continue
+		}
+		c.news(p)
 	}
-	c.mu.Unlock()
-	for _, ing := range waiting {
-		c.wake(ing)
-	}
-}
-
-func (c *Checker) proven(ing types.NamespacedName, of string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	p := c.proofs[ing]
-	return p.done && p.of == of
-}
-
-// renew drops what Knative's prober knows when it was asked something else: it tells
-// generations of an Ingress apart, but not ways to serve the same one, nor other pods.
-func (c *Checker) renew(ing types.NamespacedName, current proof) {
-	c.mu.Lock()
-	before := c.proofs[ing]
-	c.mu.Unlock()
-	if before.of != current.of || before.at != current.at || before.done {
-		c.prober.CancelIngressProbingByKey(ing)
-	}
-	c.remember(ing, current)
-}
-
-func (c *Checker) remember(ing types.NamespacedName, p proof) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.proofs[ing] = p
 }
 
 func key(ing *v1alpha1.Ingress) types.NamespacedName {

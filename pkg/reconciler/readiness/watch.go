@@ -3,7 +3,6 @@ package readiness
 import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -24,23 +23,14 @@ func (c *Checker) Handler() cache.ResourceEventHandler {
 func (c *Checker) changed(before, after any) {
 	was, existed := before.(*discoveryv1.EndpointSlice)
 	is, exists := after.(*discoveryv1.EndpointSlice)
-	var gone []string
-	var service types.NamespacedName
 	switch {
-	case existed && exists:
-		if was.ResourceVersion == is.ResourceVersion {
-			return // a resync, not a change
-		}
-		gone = sets.List(sets.New(ready(was)...).Difference(sets.New(ready(is)...)))
-		service = serviceOf(is)
+	case existed && exists && was.ResourceVersion == is.ResourceVersion:
+		// a resync, not a change
 	case exists:
-		service = serviceOf(is)
+		c.PodsChanged(serviceOf(is))
 	case existed:
-		gone, service = ready(was), serviceOf(was)
-	default:
-		return
+		c.PodsChanged(serviceOf(was))
 	}
-	c.PodsChanged(service, gone)
 }
 
 func serviceOf(s *discoveryv1.EndpointSlice) types.NamespacedName {
