@@ -57,7 +57,7 @@ func Catalogue() []Entry {
 		{RuleWithoutHTTP, Invalid, NetworkConfigured, "A rule has no http block, so it says nothing about where its hosts lead. Add http.paths."},
 		{RuleWithoutHosts, Invalid, NetworkConfigured, "A rule has no hosts. A rule without hosts would serve every host of the gateway; name the hosts."},
 		{HostInvalid, Invalid, NetworkConfigured, "A host is not a name that DNS and Istio accept. Correct the host."},
-		{ForeignNamespaceHost, Invalid, NetworkConfigured, "A cluster-local host belongs to another namespace. Only Ingresses of that namespace may claim it."},
+		{ForeignNamespaceHost, Invalid, NetworkConfigured, "A host belongs to another namespace, or is a wildcard that fits hosts of others. Only Ingresses of that namespace may claim it."},
 		{PathWithoutSplits, Invalid, NetworkConfigured, "A path has no splits, so it leads nowhere. Add a split."},
 		{PercentNot100, Invalid, NetworkConfigured, "The percentages of a path's splits do not add up to 100. Correct the percentages."},
 		{PortNotFound, Invalid, NetworkConfigured, "A split names a port that its Service does not have. Correct the port or the Service."},

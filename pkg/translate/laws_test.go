@@ -56,6 +56,9 @@ func breaches(r translate.Result) []string {
 			} else {
 				claimed[key] = true
 			}
+			if suffix, wild := strings.CutPrefix(h, "*"); wild && slices.ContainsFunc(foreign(vs.Namespace), func(s string) bool { return strings.HasSuffix(s, suffix) }) {
+				say("host %s takes Services of other namespaces", h)
+			}
 		}
 		if mesh := slices.Contains(vs.Spec.Gateways, "mesh"); mesh != (kind == plan.Mesh) || (mesh && len(vs.Spec.Gateways) > 1) {
 			say("mesh and gateways are mixed: %v", vs.Spec.Gateways)
@@ -75,6 +78,12 @@ func breaches(r translate.Result) []string {
 		}
 	}
 	return out
+}
+
+// foreign are the names of a Service in a namespace that is not the given one.
+func foreign(namespace string) []string {
+	name := "a.x" + namespace
+	return []string{name + ".svc." + clusterDomain, name + ".svc", name}
 }
 
 func routeBreaches(h *v1alpha3.HTTPRoute) []string {
