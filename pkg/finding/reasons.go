@@ -13,6 +13,7 @@ const (
 	PathWithoutSplits       Reason = "PathWithoutSplits"
 	PercentNot100           Reason = "PercentNot100"
 	PortNotFound            Reason = "PortNotFound"
+	SecretForeignNamespace  Reason = "SecretForeignNamespace"
 	CertificateInvalid      Reason = "CertificateInvalid"
 	HTTPOptionUnknown       Reason = "HTTPOptionUnknown"
 	GatewayServiceUnfit     Reason = "GatewayServiceUnfit"
@@ -61,6 +62,7 @@ func Catalogue() []Entry {
 		{PathWithoutSplits, Invalid, NetworkConfigured, "A path has no splits, so it leads nowhere. Add a split."},
 		{PercentNot100, Invalid, NetworkConfigured, "The percentages of a path's splits do not add up to 100. Correct the percentages."},
 		{PortNotFound, Invalid, NetworkConfigured, "A split names a port that its Service does not have. Correct the port or the Service."},
+		{SecretForeignNamespace, Invalid, NetworkConfigured, "A TLS block names a Secret of another namespace. It is not looked at; its hosts are not served over TLS. Use a Secret in the namespace of the Ingress."},
 		{CertificateInvalid, Invalid, NetworkConfigured, "The Secret of a TLS block holds no PEM certificate with DNS names. Its hosts are not served over TLS until it does."},
 		{HTTPOptionUnknown, Invalid, NetworkConfigured, "spec.httpOption is neither Enabled nor Redirected. It is treated as Enabled."},
 		{GatewayServiceUnfit, Invalid, NetworkConfigured, "The Service of a gateway has no selector, so no pods can be told to listen. Correct config-istio or the Service."},

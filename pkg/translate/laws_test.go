@@ -72,6 +72,11 @@ func breaches(r translate.Result) []string {
 			say("%s", broken)
 		}
 	}
+	for _, s := range r.Objects.Secrets {
+		if s.From.Namespace != r.Model.Name.Namespace {
+			out = append(out, "Secret "+s.From.String()+" of another namespace is copied")
+		}
+	}
 	for _, g := range r.Objects.Gateways {
 		if len(validation.IsDNS1123Label(g.Name)) > 0 || len(g.Spec.Selector) == 0 || len(g.Spec.Servers) == 0 {
 			out = append(out, "Gateway "+g.Name+" is not one")
