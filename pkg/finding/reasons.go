@@ -31,6 +31,7 @@ const (
 	SecretMissing         Reason = "SecretMissing"
 	GatewayMissing        Reason = "GatewayMissing"
 	GatewayServiceMissing Reason = "GatewayServiceMissing"
+	HostNotServed         Reason = "HostNotServed"
 )
 
 // Info: worth knowing, told once.
@@ -76,6 +77,7 @@ func Catalogue() []Entry {
 		{SecretMissing, Pending, NetworkConfigured, "The Secret of a TLS block does not exist yet. Its hosts are not served over TLS until it does."},
 		{GatewayMissing, Pending, NetworkConfigured, "A Gateway of config-istio does not exist. Create it or correct config-istio."},
 		{GatewayServiceMissing, Pending, NetworkConfigured, "The Service of a gateway in config-istio does not exist. Create it or correct config-istio."},
+		{HostNotServed, Pending, NetworkConfigured, "No server of a Gateway of config-istio has a host, or no port of the gateway's Service leads to it. Correct the Gateway, its Service or config-istio."},
 		{NoExternalEntry, Info, None, "No external gateway is configured: public hosts are served to callers inside the mesh only."},
 		{RouteShadowed, Info, None, "A path can never be reached because an earlier one matches the same requests."},
 		{MeshIgnoresRedirect, Info, None, "Redirects to HTTPS concern gateways; with none configured, callers inside the mesh are served directly."},
