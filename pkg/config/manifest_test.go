@@ -4,6 +4,7 @@ import (
 	"os"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"knative.dev/pkg/configmap"
 	"sigs.k8s.io/yaml"
@@ -32,5 +33,21 @@ func TestShippedConfigMap(t *testing.T) {
 	}
 	if _, findings, err := ParseIstio(shipped.Data, "cluster.local", "knative-serving"); err != nil || len(findings) > 0 {
 		t.Errorf("the shipped ConfigMap: findings %v, error %v; want neither", findings, err)
+	}
+}
+
+// No two controllers may write the same objects, and no lease keeps net-istio's from it: the
+// old pod has to have ended before a new one starts.
+func TestShippedDeploymentEndsTheOldPodFirst(t *testing.T) {
+	text, err := os.ReadFile("../../config/500-controller.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shipped appsv1.Deployment
+	if err := yaml.UnmarshalStrict(text, &shipped); err != nil {
+		t.Fatal(err)
+	}
+	if got := shipped.Spec.Strategy.Type; got != appsv1.RecreateDeploymentStrategyType {
+		t.Errorf("strategy %s, want Recreate", got)
 	}
 }

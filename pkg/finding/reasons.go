@@ -13,6 +13,7 @@ const (
 	PathWithoutSplits       Reason = "PathWithoutSplits"
 	PercentNot100           Reason = "PercentNot100"
 	PortNotFound            Reason = "PortNotFound"
+	SecretForeignNamespace  Reason = "SecretForeignNamespace"
 	CertificateInvalid      Reason = "CertificateInvalid"
 	HTTPOptionUnknown       Reason = "HTTPOptionUnknown"
 	GatewayServiceUnfit     Reason = "GatewayServiceUnfit"
@@ -30,6 +31,7 @@ const (
 	SecretMissing         Reason = "SecretMissing"
 	GatewayMissing        Reason = "GatewayMissing"
 	GatewayServiceMissing Reason = "GatewayServiceMissing"
+	HostNotServed         Reason = "HostNotServed"
 )
 
 // Info: worth knowing, told once.
@@ -57,10 +59,11 @@ func Catalogue() []Entry {
 		{RuleWithoutHTTP, Invalid, NetworkConfigured, "A rule has no http block, so it says nothing about where its hosts lead. Add http.paths."},
 		{RuleWithoutHosts, Invalid, NetworkConfigured, "A rule has no hosts. A rule without hosts would serve every host of the gateway; name the hosts."},
 		{HostInvalid, Invalid, NetworkConfigured, "A host is not a name that DNS and Istio accept. Correct the host."},
-		{ForeignNamespaceHost, Invalid, NetworkConfigured, "A cluster-local host belongs to another namespace. Only Ingresses of that namespace may claim it."},
+		{ForeignNamespaceHost, Invalid, NetworkConfigured, "A host belongs to another namespace, or is a wildcard that fits hosts of others. Only Ingresses of that namespace may claim it."},
 		{PathWithoutSplits, Invalid, NetworkConfigured, "A path has no splits, so it leads nowhere. Add a split."},
 		{PercentNot100, Invalid, NetworkConfigured, "The percentages of a path's splits do not add up to 100. Correct the percentages."},
 		{PortNotFound, Invalid, NetworkConfigured, "A split names a port that its Service does not have. Correct the port or the Service."},
+		{SecretForeignNamespace, Invalid, NetworkConfigured, "A TLS block names a Secret of another namespace. It is not looked at; its hosts are not served over TLS. Use a Secret in the namespace of the Ingress."},
 		{CertificateInvalid, Invalid, NetworkConfigured, "The Secret of a TLS block holds no PEM certificate with DNS names. Its hosts are not served over TLS until it does."},
 		{HTTPOptionUnknown, Invalid, NetworkConfigured, "spec.httpOption is neither Enabled nor Redirected. It is treated as Enabled."},
 		{GatewayServiceUnfit, Invalid, NetworkConfigured, "The Service of a gateway has no selector, so no pods can be told to listen. Correct config-istio or the Service."},
@@ -74,6 +77,7 @@ func Catalogue() []Entry {
 		{SecretMissing, Pending, NetworkConfigured, "The Secret of a TLS block does not exist yet. Its hosts are not served over TLS until it does."},
 		{GatewayMissing, Pending, NetworkConfigured, "A Gateway of config-istio does not exist. Create it or correct config-istio."},
 		{GatewayServiceMissing, Pending, NetworkConfigured, "The Service of a gateway in config-istio does not exist. Create it or correct config-istio."},
+		{HostNotServed, Pending, NetworkConfigured, "No server of a Gateway of config-istio has a host, or no port of the gateway's Service leads to it. Correct the Gateway, its Service or config-istio."},
 		{NoExternalEntry, Info, None, "No external gateway is configured: public hosts are served to callers inside the mesh only."},
 		{RouteShadowed, Info, None, "A path can never be reached because an earlier one matches the same requests."},
 		{MeshIgnoresRedirect, Info, None, "Redirects to HTTPS concern gateways; with none configured, callers inside the mesh are served directly."},

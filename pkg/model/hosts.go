@@ -20,6 +20,12 @@ func (in *ingest) host(raw string, scope Scope, path string) (Host, bool) {
 		return Host{}, false
 	}
 	domain := in.world.Config.ClusterDomain
+	if reachesOtherNamespaces(raw, domain, in.ing.Namespace) {
+		in.report(finding.ForeignNamespaceHost, path,
+			"host %q fits Services of other namespaces; an Ingress of namespace %s may claim *.%s.svc.%s and wildcards of public domains only. Use such a one, or name the hosts",
+			raw, in.ing.Namespace, in.ing.Namespace, domain)
+		return Host{}, false
+	}
 	service, inCluster := snapshot.ParseHost(raw, domain, scope, in.ing.Namespace)
 	if owner, ok := in.owner(raw, service); ok && owner != in.ing.Namespace {
 		in.report(finding.ForeignNamespaceHost, path,
@@ -52,6 +58,28 @@ func (in *ingest) owner(host string, service types.NamespacedName) (string, bool
 		return short.Namespace, found
 	}
 	return "", false
+}
+
+// reachesOtherNamespaces says whether a wildcard fits names that belong to Services of
+// other namespaces, in any spelling that DNS allows in the cluster: a sidecar applies
+// a wildcard to every Service it fits, and a gateway to every request.
+//
+// Of the wildcards of the cluster's own domain those under the Ingress' own namespace
+// are left. They may be claimed in the mesh too, where they take every Service of the
+// namespace that no other host names: whoever may write Ingresses there could claim each
+// of them by name. Abbreviations are refused for the own namespace as well, since a
+// namespace may be called like a domain of the world: *.com is not com's to claim.
+func reachesOtherNamespaces(host, clusterDomain, namespace string) bool {
+	suffix, wild := strings.CutPrefix(host, "*.")
+	if !wild {
+		return false
+	}
+	services := "svc." + clusterDomain
+	if within, ok := strings.CutSuffix(suffix, "."+services); ok {
+		return within[strings.LastIndex(within, ".")+1:] != namespace
+	}
+	return services == suffix || strings.HasSuffix(services, "."+suffix) ||
+		strings.HasSuffix(suffix, ".svc") || !strings.Contains(suffix, ".")
 }
 
 // shortNames are the abbreviations of a Service's name that may stand as a host.

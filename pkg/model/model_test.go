@@ -123,3 +123,38 @@ func TestMatch(t *testing.T) {
 		}
 	}
 }
+
+// TestWildcards states which wildcards an Ingress of namespace ns may claim, in either
+// scope.
+func TestWildcards(t *testing.T) {
+	for _, row := range []struct {
+		hosts []string
+		legal bool
+	}{
+		{[]string{"*.example.com", "*.ns.example.com", "*.svc.example.com", "*.victim.example.com", "*.cluster.example.com"}, true},
+		{[]string{"*.ns.svc.cluster.local", "*.sub.ns.svc.cluster.local"}, true},
+		{[]string{"*.svc.cluster.local", "*.cluster.local", "*.local"}, false},
+		{[]string{"*.victim.svc.cluster.local", "*.sub.victim.svc.cluster.local", "*.ns.victim.svc.cluster.local", "*.xns.svc.cluster.local"}, false},
+		{[]string{"*.svc", "*.victim.svc", "*.sub.victim.svc", "*.ns.svc"}, false},
+		{[]string{"*.victim", "*.ns", "*.com", "*.cluster"}, false},
+		{[]string{"*"}, false},
+	} {
+		for _, host := range row.hosts {
+			for _, visibility := range []string{"ExternalIP", "ClusterLocal"} {
+				m, findings := from(t, `
+apiVersion: networking.internal.knative.dev/v1alpha1
+kind: Ingress
+metadata: {name: ing, namespace: ns}
+spec:
+  rules:
+  - hosts: ["`+host+`"]
+    visibility: `+visibility+`
+    http: {paths: [{splits: [{serviceName: a, serviceNamespace: ns, servicePort: 1}]}]}
+`)
+				if legal := len(m.VirtualHosts) == 1 && len(findings) == 0; legal != row.legal {
+					t.Errorf("%s, %s: legal is %v, want %v; findings %v", host, visibility, legal, row.legal, findings)
+				}
+			}
+		}
+	}
+}

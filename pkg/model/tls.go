@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/types"
 	"knative.dev/networking/pkg/apis/networking/v1alpha1"
 
 	"github.com/net-mesh/net-mesh/pkg/config"
@@ -21,7 +20,7 @@ func (in *ingest) certificates(served []VirtualHost) []Certificate {
 	for i, block := range in.ing.Spec.TLS {
 		path := fmt.Sprintf("spec.tls[%d]", i)
 		hosts := in.tlsHosts(path, block, served)
-		secret, fit := in.secret(path, snapshot.SecretOf(in.ing, block))
+		secret, fit := in.secret(path, block)
 		if !fit || len(hosts) == 0 {
 			continue
 		}
@@ -64,9 +63,13 @@ func (in *ingest) scopeOf(raw string, served []VirtualHost) (Scope, bool) {
 	return "", false
 }
 
-func (in *ingest) secret(path string, name types.NamespacedName) (snapshot.Certificate, bool) {
+func (in *ingest) secret(path string, block v1alpha1.IngressTLS) (snapshot.Certificate, bool) {
+	name, own := snapshot.SecretOf(in.ing, block)
 	i := slices.IndexFunc(in.world.Certificates, func(c snapshot.Certificate) bool { return c.Secret == name })
 	switch {
+	case !own:
+		in.report(finding.SecretForeignNamespace, path, "Secret %s of %s is in another namespace than the Ingress, so it is not used; put the certificate into a Secret of namespace %s", name, path, in.ing.Namespace)
+		return snapshot.Certificate{}, false
 	case i < 0 || !in.world.Certificates[i].Found:
 		in.report(finding.SecretMissing, path, "Secret %s of %s does not exist; create it or correct the block", name, path)
 		return snapshot.Certificate{}, false

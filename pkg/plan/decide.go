@@ -22,6 +22,7 @@ func Decide(m model.Model, w snapshot.World) (Plan, []finding.Finding) {
 	d.checkGateways()
 	d.listeners()
 	d.exposures()
+	d.checkServed()
 	d.plan.Public = d.address(config.External)
 	d.plan.Private = d.address(config.Local)
 	d.probes()
@@ -75,7 +76,7 @@ func (d *decider) checkGateways() {
 	reported := map[finding.Ref]bool{}
 	for _, vh := range d.model.VirtualHosts {
 		for _, g := range d.gateways(vh.Scope) {
-			gateway := finding.Ref{Kind: "Gateway", Namespace: g.Name.Namespace, Name: g.Name.Name}
+			gateway := gatewayRef(g)
 			service := finding.Ref{Kind: "Service", Namespace: g.Service.Namespace, Name: g.Service.Name}
 			if !g.Found && !reported[gateway] {
 				d.report(finding.GatewayMissing, gateway, "", "Gateway %s of %s does not exist; create it or correct the ConfigMap", g.Name, config.IstioConfigMap)

@@ -121,12 +121,16 @@ func exposure(e plan.Exposure) string {
 
 func decideTLS(t *testing.T, plain model.Plain, g snapshot.Gateway) plan.Plan {
 	t.Helper()
-	p, _ := plan.Decide(model.Model{
+	p, _ := plan.Decide(withTLS(plain), snapshot.World{External: []snapshot.Gateway{g}})
+	return p
+}
+
+func withTLS(plain model.Plain) model.Model {
+	return model.Model{
 		Name: types.NamespacedName{Namespace: "ns", Name: "i"}, Hash: "h", Plain: plain,
 		VirtualHosts: []model.VirtualHost{virtualHost(config.External, "public", public)},
 		Certificates: []model.Certificate{{Hosts: []string{public.Name}, Secret: types.NamespacedName{Namespace: "ns", Name: "cert"}, UID: "u"}},
-	}, snapshot.World{External: []snapshot.Gateway{g}})
-	return p
+	}
 }
 
 func TestTLSIsEndedBesideTheGatewaysPods(t *testing.T) {

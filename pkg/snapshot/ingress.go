@@ -12,7 +12,7 @@ import (
 //   - the Services that carry its in-cluster hosts (which decide the names a
 //     sidecar knows them by), or that DNS could take a host for,
 //   - the Services whose port is given by name,
-//   - the Secrets of its TLS blocks,
+//   - the Secrets of its TLS blocks, in its own namespace,
 //   - the gateways of the scopes it uses, and the Services before their pods.
 func Ingress(r Reader, cfg config.Config, ing *v1alpha1.Ingress) Snapshot {
 	rec := Record(r)
@@ -73,19 +73,24 @@ func servicesOf(cfg config.Config, ing *v1alpha1.Ingress) []types.NamespacedName
 func secretsOf(ing *v1alpha1.Ingress) []types.NamespacedName {
 	names := set{}
 	for _, block := range ing.Spec.TLS {
-		names.add(SecretOf(ing, block))
+		if name, own := SecretOf(ing, block); own {
+			names.add(name)
+		}
 	}
 	return names.sorted()
 }
 
 // SecretOf names the Secret of a TLS block; without a namespace the Ingress' own
-// is meant.
-func SecretOf(ing *v1alpha1.Ingress, block v1alpha1.IngressTLS) types.NamespacedName {
+// is meant. Another one's Secret may not be looked at: who may write Ingresses in
+// one namespace must not learn what is in another, nor serve its certificates. All
+// that Serving writes is own: certificates of a Route or DomainMapping, wildcard
+// ones included, are kept in its namespace.
+func SecretOf(ing *v1alpha1.Ingress, block v1alpha1.IngressTLS) (name types.NamespacedName, own bool) {
 	namespace := block.SecretNamespace
 	if namespace == "" {
 		namespace = ing.Namespace
 	}
-	return types.NamespacedName{Namespace: namespace, Name: block.SecretName}
+	return types.NamespacedName{Namespace: namespace, Name: block.SecretName}, namespace == ing.Namespace
 }
 
 // gateways looks at the objects behind the gateways of a scope. The objects of a

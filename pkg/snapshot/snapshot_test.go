@@ -55,6 +55,7 @@ spec:
         - {serviceName: numbered, serviceNamespace: ns, servicePort: 80}
   tls:
   - {hosts: [a.ns], secretName: cert}
+  - {hosts: [a.ns], secretName: cert, secretNamespace: other}
 ---
 apiVersion: v1
 kind: Secret

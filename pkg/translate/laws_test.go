@@ -56,6 +56,9 @@ func breaches(r translate.Result) []string {
 			} else {
 				claimed[key] = true
 			}
+			if suffix, wild := strings.CutPrefix(h, "*"); wild && slices.ContainsFunc(foreign(vs.Namespace), func(s string) bool { return strings.HasSuffix(s, suffix) }) {
+				say("host %s takes Services of other namespaces", h)
+			}
 		}
 		if mesh := slices.Contains(vs.Spec.Gateways, "mesh"); mesh != (kind == plan.Mesh) || (mesh && len(vs.Spec.Gateways) > 1) {
 			say("mesh and gateways are mixed: %v", vs.Spec.Gateways)
@@ -69,12 +72,23 @@ func breaches(r translate.Result) []string {
 			say("%s", broken)
 		}
 	}
+	for _, s := range r.Objects.Secrets {
+		if s.From.Namespace != r.Model.Name.Namespace {
+			out = append(out, "Secret "+s.From.String()+" of another namespace is copied")
+		}
+	}
 	for _, g := range r.Objects.Gateways {
 		if len(validation.IsDNS1123Label(g.Name)) > 0 || len(g.Spec.Selector) == 0 || len(g.Spec.Servers) == 0 {
 			out = append(out, "Gateway "+g.Name+" is not one")
 		}
 	}
 	return out
+}
+
+// foreign are the names of a Service in a namespace that is not the given one.
+func foreign(namespace string) []string {
+	name := "a.x" + namespace
+	return []string{name + ".svc." + clusterDomain, name + ".svc", name}
 }
 
 func routeBreaches(h *v1alpha3.HTTPRoute) []string {

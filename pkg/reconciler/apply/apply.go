@@ -49,6 +49,7 @@ type Caches struct {
 
 // Writer makes Sets so.
 type Writer struct {
+	kube             kubernetes.Interface
 	secrets          kind[*corev1.Secret]
 	gateways         kind[*istiov1.Gateway]
 	destinationRules kind[*istiov1.DestinationRule]
@@ -58,6 +59,7 @@ type Writer struct {
 // NewWriter returns a Writer that compares with caches and writes with the clients.
 func NewWriter(kube kubernetes.Interface, istio versioned.Interface, caches Caches) *Writer {
 	return &Writer{
+		kube:             kube,
 		secrets:          secretKind(kube, caches.Secrets),
 		gateways:         gatewayKind(istio, caches.Gateways),
 		destinationRules: destinationRuleKind(istio, caches.DestinationRules),
@@ -83,7 +85,7 @@ func (w *Writer) Sync(ctx context.Context, owner Owner, set resources.Set) (Chan
 }
 
 // Prune narrows what Sync widened and deletes what the owner has beside the Set, in
-// reverse order of application. The empty Set takes everything away.
+// reverse order of application.
 func (w *Writer) Prune(ctx context.Context, owner Owner, set resources.Set) error {
 	narrowed := errors.Join(
 		w.virtualServices.sync(ctx, owner, set.VirtualServices, &Changes{}),
@@ -95,5 +97,14 @@ func (w *Writer) Prune(ctx context.Context, owner Owner, set resources.Set) erro
 		w.virtualServices.remove(ctx, owner, w.virtualServices.stale(owner, set.VirtualServices)),
 		w.destinationRules.remove(ctx, owner, w.destinationRules.stale(owner, set.DestinationRules)),
 		w.gateways.remove(ctx, owner, w.gateways.stale(owner, set.Gateways)),
-		w.secrets.remove(ctx, owner, w.secrets.stale(owner, named(set.Secrets))))
+		w.removeCopies(ctx, owner, w.secrets.stale(owner, named(set.Secrets))))
+}
+
+// Finalize takes away everything the owner has. The API is asked for copies of Secrets: one
+// that was made a moment ago may not be in the cache yet, and nobody would collect it later.
+func (w *Writer) Finalize(ctx context.Context, owner Owner) error {
+	copies, err := w.listed(ctx, owner)
+	// After listing: what comes into the cache in between is seen here.
+	pruned := w.Prune(ctx, owner, resources.Set{})
+	return errors.Join(err, pruned, w.removeCopies(ctx, owner, copies))
 }

@@ -105,20 +105,27 @@ func (k kind[T]) update(ctx context.Context, owner Owner, have, want T, c *Chang
 func (k kind[T]) remove(ctx context.Context, owner Owner, objects []T) error {
 	var errs []error
 	for _, o := range objects {
-		uid := o.GetUID()
-		err := k.client(o.GetNamespace()).Delete(ctx, o.GetName(), metav1.DeleteOptions{
-			// The cache may be old: never delete a successor of the same name.
-			Preconditions: &metav1.Preconditions{UID: &uid},
-		})
-		switch {
-		case apierrs.IsNotFound(err):
-		case err != nil:
+		if err := k.delete(ctx, owner, o); err != nil {
 			errs = append(errs, k.failed(ctx, owner, "delete", o, err))
-		default:
-			tell(ctx, owner, eventDeleted, k.ref(o))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// delete gives the error as the API gave it; what is gone already is none.
+func (k kind[T]) delete(ctx context.Context, owner Owner, o T) error {
+	uid := o.GetUID()
+	err := k.client(o.GetNamespace()).Delete(ctx, o.GetName(), metav1.DeleteOptions{
+		// The cache may be old: never delete a successor of the same name.
+		Preconditions: &metav1.Preconditions{UID: &uid},
+	})
+	switch {
+	case apierrs.IsNotFound(err):
+		return nil
+	case err == nil:
+		tell(ctx, owner, eventDeleted, k.ref(o))
+	}
+	return err
 }
 
 // stale lists the owner's objects that are not wanted.

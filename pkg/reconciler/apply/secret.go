@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -8,7 +9,9 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrs "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"knative.dev/networking/pkg/apis/networking"
@@ -105,4 +108,51 @@ func holderOf(o any) ([]string, error) {
 		return nil, nil
 	}
 	return []string{namespace + "/" + s.Name[:cut]}, nil
+}
+
+// listed asks the API for the owner's copies, as it labels them, that the cache does not
+// hold.
+func (w *Writer) listed(ctx context.Context, owner Owner) ([]*corev1.Secret, error) {
+	m := owner.GetObjectMeta()
+	list, err := w.kube.CoreV1().Secrets(metav1.NamespaceAll).List(ctx, metav1.ListOptions{
+		LabelSelector: labels.SelectorFromSet(labels.Set{
+			resources.OwnerNamespaceLabel: m.GetNamespace(), resources.IngressLabel: resources.LabelValue(m.GetName()),
+		}).String(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot list the copies of Secrets: %w", err)
+	}
+	var out []*corev1.Secret
+	for i := range list.Items {
+		s := &list.Items[i]
+		if _, cached := w.secrets.get(s); !cached && s.Labels[networking.OriginSecretNamespaceLabelKey] != "" {
+			out = append(out, s)
+		}
+	}
+	return sortByName(out), nil
+}
+
+// removeCopies deletes copies of Secrets, as far as the controller may. Anybody may label a
+// Secret as such a copy, but real ones are only where the controller may write: a Secret
+// anywhere else is left alone and told of, and holds nobody's Ingress. The first refusal
+// speaks for its namespace, so that many such Secrets cost no more than one.
+func (w *Writer) removeCopies(ctx context.Context, owner Owner, copies []*corev1.Secret) error {
+	var errs []error
+	forbidden := map[string]bool{}
+	for _, s := range copies {
+		if forbidden[s.Namespace] {
+			continue
+		}
+		err := w.secrets.delete(ctx, owner, s)
+		switch {
+		case apierrs.IsForbidden(err):
+			forbidden[s.Namespace] = true
+			warn(ctx, owner, eventRejected, fmt.Sprintf("Secret %s/%s is labelled as a copy made for this Ingress, but namespace %s may not be written. "+
+				"If it is a copy, delete it, or bind ClusterRole net-mesh-secret-copies there; if not, remove its label %s",
+				s.Namespace, s.Name, s.Namespace, networking.OriginSecretNamespaceLabelKey))
+		case err != nil:
+			errs = append(errs, w.secrets.failed(ctx, owner, "delete", s, err))
+		}
+	}
+	return errors.Join(errs...)
 }

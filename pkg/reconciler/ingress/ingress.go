@@ -79,7 +79,7 @@ func (r *Reconciler) ReconcileKind(ctx context.Context, ing *v1alpha1.Ingress) r
 // FinalizeKind takes away everything the Ingress has, in whatever namespace.
 func (r *Reconciler) FinalizeKind(ctx context.Context, ing *v1alpha1.Ingress) reconciler.Event {
 	r.observer.Forget(name(ing))
-	return r.writer.Prune(ctx, ing, resources.Set{})
+	return r.writer.Finalize(ctx, ing)
 }
 
 // ObserveDeletion implements Knative's reconciler for an Ingress that is gone.

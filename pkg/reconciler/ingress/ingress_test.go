@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 	istiov1 "istio.io/client-go/pkg/apis/networking/v1"
+	apierrs "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	clientgotesting "k8s.io/client-go/testing"
@@ -130,6 +132,25 @@ func TestReconcile(t *testing.T) {
 			"Normal Deleted Deleted Secret istio-system/hello-8d1b1e2a-0000-4000-8000-000000000001",
 			`Normal FinalizerUpdate Updated "hello" finalizers`,
 		},
+	}, {
+		name: "a Secret that may not be deleted does not hold a deleted Ingress", world: "deleted", config: gateways, seen: waiting,
+		fail: forbidden("gateways"),
+		deletes: []clientgotesting.DeleteActionImpl{
+			deletion("networking.istio.io", "virtualservices", "apps", "hello-ingress"),
+			deletion("networking.istio.io", "virtualservices", "apps", "hello-mesh"),
+			deletion("networking.istio.io", "gateways", "apps", "hello-123"),
+			deletion("", "secrets", "istio-system", "hello-8d1b1e2a-0000-4000-8000-000000000001"),
+			deletion("", "secrets", "gateways", "hello-8d1b1e2a-0000-4000-8000-000000000002"),
+		},
+		events: []string{
+			"Normal Deleted Deleted VirtualService apps/hello-ingress",
+			"Normal Deleted Deleted VirtualService apps/hello-mesh",
+			"Normal Deleted Deleted Gateway apps/hello-123",
+			"Warning Rejected Secret gateways/hello-8d1b1e2a-0000-4000-8000-000000000002 is labelled as a copy made for this Ingress, but namespace gateways may not be written. " +
+				"If it is a copy, delete it, or bind ClusterRole net-mesh-secret-copies there; if not, remove its label networking.internal.knative.dev/originSecretNamespace",
+			"Normal Deleted Deleted Secret istio-system/hello-8d1b1e2a-0000-4000-8000-000000000001",
+			`Normal FinalizerUpdate Updated "hello" finalizers`,
+		},
 	}}
 	for _, row := range table {
 		world := read(t, row.world)
@@ -147,7 +168,7 @@ func TestReconcile(t *testing.T) {
 		if row.fail != nil {
 			tr.WithReactors = append(tr.WithReactors, row.fail)
 		}
-		if row.name == "a deleted Ingress takes everything along" {
+		if row.world == "deleted" {
 			tr.WantPatches = []clientgotesting.PatchActionImpl{finalizerGone()}
 		}
 		TableTest{tr}.Test(t, factory(row.config, row.seen))
@@ -156,6 +177,16 @@ func TestReconcile(t *testing.T) {
 
 func refusal(name string) string {
 	return "cannot create VirtualService apps/" + name + ": inducing failure for create virtualservices"
+}
+
+// forbidden refuses what concerns Secrets of a namespace.
+func forbidden(namespace string) clientgotesting.ReactionFunc {
+	return func(a clientgotesting.Action) (bool, runtime.Object, error) {
+		if a.GetNamespace() != namespace || a.GetResource().Resource != "secrets" {
+			return false, nil, nil
+		}
+		return true, nil, apierrs.NewForbidden(a.GetResource().GroupResource(), "", errors.New("no right"))
+	}
 }
 
 func finalizerGone() clientgotesting.PatchActionImpl {
