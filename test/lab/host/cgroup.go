@@ -55,9 +55,21 @@ func (h Host) daemonGroups() ([]string, error) {
 		for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
 			copyDown(file, filepath.Dir(g), g, dir)
 		}
+		weigh(g)
 		dirs = append(dirs, dir)
 	}
 	return dirs, nil
+}
+
+// weigh lets a whole lab count for ten processes against whatever else the machine runs; without it, it
+// would count for one, and a build beside it would starve it.
+func weigh(group string) {
+	for file, weight := range map[string]string{"cpu.shares": "10240", "cpu.weight": "1000"} {
+		path := filepath.Join(group, file)
+		if _, err := os.Stat(path); err == nil {
+			_ = os.WriteFile(path, []byte(weight), 0o644)
+		}
+	}
 }
 
 func copyDown(file string, dirs ...string) {
