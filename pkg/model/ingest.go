@@ -3,6 +3,7 @@ package model
 import (
 	"encoding/hex"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 	"knative.dev/networking/pkg/apis/networking"
@@ -36,6 +37,7 @@ func FromIngress(s snapshot.Snapshot) (Model, []finding.Finding) {
 	}
 	m.VirtualHosts = in.virtualHosts()
 	m.Certificates = in.certificates(m.VirtualHosts)
+	m.Asked = in.asked.sorted()
 	return m, in.findings
 }
 
@@ -44,6 +46,13 @@ type ingest struct {
 	ing      *v1alpha1.Ingress
 	world    snapshot.World
 	findings []finding.Finding
+	asked    Asked
+}
+
+func (a Asked) sorted() Asked {
+	slices.Sort(a.Hosts)
+	slices.Sort(a.TLS)
+	return Asked{Hosts: slices.Compact(a.Hosts), TLS: slices.Compact(a.TLS)}
 }
 
 func (in *ingest) report(reason finding.Reason, path, format string, args ...any) {

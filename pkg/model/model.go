@@ -30,6 +30,16 @@ type Model struct {
 	VirtualHosts []VirtualHost `json:"virtualHosts,omitempty"`
 	Plain        Plain         `json:"plain"`
 	Certificates []Certificate `json:"certificates,omitempty"`
+	// Asked is not printed: it adds to the above what is missing for the moment.
+	Asked Asked `json:"-"`
+}
+
+// Asked names what the Ingress may ask for and does, whether or not it can be served
+// just now: a Service or a Secret may be gone for a moment only. What is served from
+// before and is not asked for has been withdrawn.
+type Asked struct {
+	// Hosts in all spellings, and those to be served with TLS; sorted.
+	Hosts, TLS []string
 }
 
 // Plain says what becomes of requests without TLS to public hosts at a gateway.

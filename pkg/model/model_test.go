@@ -158,3 +158,27 @@ spec:
 		}
 	}
 }
+
+// TestAsked states what counts as asked for, though it cannot be served: all but what is
+// refused.
+func TestAsked(t *testing.T) {
+	m, _ := from(t, `
+apiVersion: networking.internal.knative.dev/v1alpha1
+kind: Ingress
+metadata: {name: ing, namespace: ns}
+spec:
+  rules:
+  - hosts: [b.example.com, a.ns.svc.cluster.local, "*.victim", NoHost]
+    http: {paths: [{splits: [{serviceName: missing, serviceNamespace: ns, servicePort: named}]}]}
+  tls:
+  - {hosts: [b.example.com], secretName: missing}
+  - {hosts: [a.ns.svc.cluster.local], secretName: theirs, secretNamespace: other}
+`)
+	want := model.Asked{Hosts: []string{"a.ns", "a.ns.svc", "a.ns.svc.cluster.local", "b.example.com"}, TLS: []string{"b.example.com"}}
+	if diff := cmp.Diff(want, m.Asked); diff != "" {
+		t.Error("(-want +got)", diff)
+	}
+	if len(m.VirtualHosts) > 0 {
+		t.Error("something is served:", m.VirtualHosts)
+	}
+}

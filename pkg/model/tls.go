@@ -20,6 +20,9 @@ func (in *ingest) certificates(served []VirtualHost) []Certificate {
 	for i, block := range in.ing.Spec.TLS {
 		path := fmt.Sprintf("spec.tls[%d]", i)
 		hosts := in.tlsHosts(path, block, served)
+		if _, own := snapshot.SecretOf(in.ing, block); own {
+			in.asked.TLS = append(in.asked.TLS, block.Hosts...)
+		}
 		secret, fit := in.secret(path, block)
 		if !fit || len(hosts) == 0 {
 			continue

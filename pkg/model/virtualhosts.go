@@ -53,6 +53,7 @@ func (in *ingest) hosts(rule int, raw []string, scope Scope) []Host {
 		host, ok := in.host(h, scope, fmt.Sprintf("%s.hosts[%d]", ruleField(rule), j))
 		if ok && !slices.ContainsFunc(out, func(o Host) bool { return o.Name == host.Name }) {
 			out = append(out, host)
+			in.asked.Hosts = append(append(in.asked.Hosts, host.Name), host.Short...)
 		}
 	}
 	return out

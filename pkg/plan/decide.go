@@ -18,7 +18,7 @@ func Decide(m model.Model, w snapshot.World) (Plan, []finding.Finding) {
 		APIVersion: networking.GroupName + "/v1alpha1", Kind: "Ingress",
 		Namespace: m.Name.Namespace, Name: m.Name.Name, UID: m.UID,
 	}
-	d.plan.Labels, d.plan.Annotations = m.Labels, m.Annotations
+	d.plan.Labels, d.plan.Annotations, d.plan.Asked = m.Labels, m.Annotations, m.Asked
 	d.checkGateways()
 	d.listeners()
 	d.exposures()

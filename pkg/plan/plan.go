@@ -21,6 +21,8 @@ type Plan struct {
 	Private   []Address  `json:"private"`
 	Probes    []Probe    `json:"probes,omitempty"`
 	Decisions []Decision `json:"decisions,omitempty"`
+	// Asked is the Model's.
+	Asked model.Asked `json:"-"`
 }
 
 // Owner is the object on whose behalf the rest exists.

@@ -6,6 +6,7 @@ import (
 	istiov1 "istio.io/client-go/pkg/apis/networking/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/net-mesh/net-mesh/pkg/model"
 	"github.com/net-mesh/net-mesh/pkg/plan"
 )
 
@@ -16,6 +17,8 @@ type Set struct {
 	Gateways         []*istiov1.Gateway
 	DestinationRules []*istiov1.DestinationRule
 	VirtualServices  []*istiov1.VirtualService
+	// Asked names the hosts that older objects may go on serving until the Set is proven.
+	Asked model.Asked
 }
 
 // SecretCopy promises a Secret: whoever applies the Set reads From and writes its
@@ -30,7 +33,7 @@ type SecretCopy struct {
 
 // Render says a Plan in Istio's words.
 func Render(p plan.Plan) Set {
-	var set Set
+	set := Set{Asked: p.Asked}
 	for _, c := range p.Copies {
 		set.Secrets = append(set.Secrets, secretCopy(p.Owner, c))
 	}

@@ -1,8 +1,9 @@
 // Package apply answers: how does the cluster come to hold exactly a Set of objects?
 // It decides nothing: what is wanted arrives as a Set, whose it is as an owner.
 //
-// Sync only adds and widens; Prune narrows and deletes. Between the two the new way is
-// proven, so that a request is served by the old one or the new one at any moment.
+// Sync adds and widens; Prune narrows and deletes. Between the two the new way is
+// proven, so that a request is served by the old one or the new one at any moment. What
+// is no longer asked for has no new way to wait for: Sync takes it away.
 package apply
 
 import (
@@ -68,20 +69,20 @@ func NewWriter(kube kubernetes.Interface, istio versioned.Interface, caches Cach
 }
 
 // Sync creates what is missing and updates what differs, without taking anything away
-// that may still serve. What one object's failure does not touch is written all the
+// that is asked for and may still serve. What one object's failure does not touch is written all the
 // same; the error joins all failures of the API.
 func (w *Writer) Sync(ctx context.Context, owner Owner, set resources.Set) (Changes, error) {
 	var c Changes
 	copies, missing := w.copies(set.Secrets)
 	err := errors.Join(missing,
 		w.secrets.sync(ctx, owner, copies, &c),
-		w.gateways.sync(ctx, owner, w.widenedGateways(owner, set.Gateways), &c),
+		w.gateways.sync(ctx, owner, w.widenedGateways(owner, set), &c),
 		w.destinationRules.sync(ctx, owner, set.DestinationRules, &c),
-		w.virtualServices.sync(ctx, owner, w.widened(owner, set.VirtualServices), &c))
+		w.virtualServices.sync(ctx, owner, w.widened(owner, set), &c))
 	if err != nil {
 		return c, err
 	}
-	return c, w.virtualServices.remove(ctx, owner, w.superseded(owner, set.VirtualServices))
+	return c, w.withdraw(ctx, owner, set)
 }
 
 // Prune narrows what Sync widened and deletes what the owner has beside the Set, in

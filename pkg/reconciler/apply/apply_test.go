@@ -24,6 +24,7 @@ import (
 	"knative.dev/pkg/kmeta"
 
 	"github.com/net-mesh/net-mesh/pkg/finding"
+	"github.com/net-mesh/net-mesh/pkg/model"
 	"github.com/net-mesh/net-mesh/pkg/resources"
 )
 
@@ -124,6 +125,9 @@ func asNetIstio(v *istiov1.VirtualService) {
 	v.Spec.Http = []*v1alpha3.HTTPRoute{{Match: []*v1alpha3.HTTPMatchRequest{{Gateways: []string{"ns/gateway"}}}}}
 }
 
+// asks are the hosts that are asked for unless a test says otherwise.
+var asks = model.Asked{Hosts: []string{"hello.example.com", "x.com"}, TLS: []string{"a.com", "b.com"}}
+
 // TestSync states what each state of the world makes Sync do.
 func TestSync(t *testing.T) {
 	for _, row := range []struct {
@@ -155,12 +159,14 @@ func TestSync(t *testing.T) {
 		{name: "do not keep a host that moves", have: []runtime.Object{vs("a", hosts("x.com"))},
 			want:   []*istiov1.VirtualService{vs("a"), vs("b", hosts("x.com"), gateways("mesh"))},
 			writes: []string{"create virtualservices apps/b", "update virtualservices apps/a"}, hosts: []string{"hello.example.com"}},
+		{name: "do not keep a host that is not asked for", have: []runtime.Object{vs("a", hosts("gone.com", "x.com"))}, want: []*istiov1.VirtualService{vs("a")},
+			writes: []string{"update virtualservices apps/a"}, hosts: []string{"hello.example.com", "x.com"}},
 		{name: "do not keep hosts of net-istio", have: []runtime.Object{vs("a", hosts("x.com"), asNetIstio)}, want: []*istiov1.VirtualService{vs("a")},
 			writes: []string{"update virtualservices apps/a"}, hosts: []string{"hello.example.com"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			ctx, w, c := newCluster(t, row.have...)
-			changes, err := w.Sync(ctx, owner, resources.Set{VirtualServices: row.want})
+			changes, err := w.Sync(ctx, owner, resources.Set{VirtualServices: row.want, Asked: asks})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -203,41 +209,6 @@ func TestPrune(t *testing.T) {
 	}
 	same(t, "writes", []string{"delete destinationrules apps/rule", "delete virtualservices apps/old", "update virtualservices apps/a"}, c.writes())
 	same(t, "gateways", []string{"ns/gateway"}, c.virtualService(t, "a").Spec.Gateways)
-}
-
-// TestTLSIsKept: a server that ends TLS goes with Prune only, a redirect at once.
-func TestTLSIsKept(t *testing.T) {
-	server := func(name, credential string) *v1alpha3.Server {
-		return &v1alpha3.Server{Port: &v1alpha3.Port{Name: name}, Tls: &v1alpha3.ServerTLSSettings{CredentialName: credential, HttpsRedirect: credential == ""}}
-	}
-	gateway := func(servers ...*v1alpha3.Server) *istiov1.Gateway {
-		g := &istiov1.Gateway{ObjectMeta: vs("gw").ObjectMeta}
-		g.Spec.Servers = servers
-		return g
-	}
-	have := gateway(server("a", "cert-a"), server("b", "cert-b"), server("http-server", ""))
-	ctx, w, c := newCluster(t, have)
-	set := resources.Set{Gateways: []*istiov1.Gateway{gateway(server("a", "cert-a"))}}
-	for _, step := range []struct {
-		do   func() error
-		want []string
-	}{
-		{func() error { _, err := w.Sync(ctx, owner, set); return err }, []string{"a", "b"}},
-		{func() error { return w.Prune(ctx, owner, set) }, []string{"a"}},
-	} {
-		if err := step.do(); err != nil {
-			t.Fatal(err)
-		}
-		got, err := c.istio.NetworkingV1().Gateways("apps").Get(ctx, "gw", metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var names []string
-		for _, s := range got.Spec.Servers {
-			names = append(names, s.Port.Name)
-		}
-		same(t, "servers", step.want, names)
-	}
 }
 
 func TestOneFailureDoesNotStopTheRest(t *testing.T) {

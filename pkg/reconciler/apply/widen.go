@@ -5,14 +5,18 @@ import (
 
 	"istio.io/api/networking/v1alpha3"
 	istiov1 "istio.io/client-go/pkg/apis/networking/v1"
+
+	"github.com/net-mesh/net-mesh/pkg/resources"
 )
 
 // meshGateway is Istio's word for every sidecar.
 const meshGateway = "mesh"
 
 // widened lets each VirtualService keep the hosts and gateways it has until the new ones
-// are proven, except for those that another one of the Set takes over.
-func (w *Writer) widened(owner Owner, wanted []*istiov1.VirtualService) []*istiov1.VirtualService {
+// are proven, except for those that another one of the Set takes over and hosts that are
+// not asked for.
+func (w *Writer) widened(owner Owner, set resources.Set) []*istiov1.VirtualService {
+	wanted := set.VirtualServices
 	out := make([]*istiov1.VirtualService, 0, len(wanted))
 	for _, want := range wanted {
 		have, found := w.virtualServices.get(want)
@@ -21,7 +25,7 @@ func (w *Writer) widened(owner Owner, wanted []*istiov1.VirtualService) []*istio
 			continue
 		}
 		next := want.DeepCopy()
-		next.Spec.Hosts = union(want.Spec.Hosts, free(have.Spec.Hosts, wanted, hostsOf))
+		next.Spec.Hosts = union(want.Spec.Hosts, common(free(have.Spec.Hosts, wanted, hostsOf), set.Asked.Hosts))
 		next.Spec.Gateways = union(want.Spec.Gateways, free(have.Spec.Gateways, wanted, gatewaysOf))
 		out = append(out, next)
 	}
@@ -31,18 +35,18 @@ func (w *Writer) widened(owner Owner, wanted []*istiov1.VirtualService) []*istio
 // widenedGateways lets each Gateway go on ending TLS as it does, until nothing is awaited:
 // the Secret of a certificate may be gone for a moment only. A redirect is not kept, it
 // would answer in place of what is to be proven.
-func (w *Writer) widenedGateways(owner Owner, wanted []*istiov1.Gateway) []*istiov1.Gateway {
-	out := make([]*istiov1.Gateway, 0, len(wanted))
-	for _, want := range wanted {
+func (w *Writer) widenedGateways(owner Owner, set resources.Set) []*istiov1.Gateway {
+	out := make([]*istiov1.Gateway, 0, len(set.Gateways))
+	for _, want := range set.Gateways {
 		have, found := w.gateways.get(want)
 		if !found || !controls(owner, have, want) {
 			out = append(out, want)
 			continue
 		}
 		next := want.DeepCopy()
-		for _, server := range have.Spec.Servers {
+		for _, server := range asked(have.Spec.Servers, set.Asked) {
 			if server.GetTls().GetCredentialName() != "" && !hasServer(want, server.GetPort().GetName()) {
-				next.Spec.Servers = append(next.Spec.Servers, server.DeepCopy())
+				next.Spec.Servers = append(next.Spec.Servers, server)
 			}
 		}
 		out = append(out, next)
@@ -52,22 +56,6 @@ func (w *Writer) widenedGateways(owner Owner, wanted []*istiov1.Gateway) []*isti
 
 func hasServer(g *istiov1.Gateway, name string) bool {
 	return slices.ContainsFunc(g.Spec.Servers, func(s *v1alpha3.Server) bool { return s.GetPort().GetName() == name })
-}
-
-// superseded lists the stale VirtualServices that stand in the way of the proof: Istio
-// would go on serving a host from the older of two objects that claim it.
-func (w *Writer) superseded(owner Owner, wanted []*istiov1.VirtualService) []*istiov1.VirtualService {
-	var out []*istiov1.VirtualService
-	for _, old := range w.virtualServices.stale(owner, wanted) {
-		if slices.ContainsFunc(wanted, func(v *istiov1.VirtualService) bool { return rival(old, v) }) {
-			out = append(out, old)
-		}
-	}
-	return out
-}
-
-func rival(a, b *istiov1.VirtualService) bool {
-	return intersect(a.Spec.Hosts, b.Spec.Hosts) && intersect(gatewaysOf(a), gatewaysOf(b))
 }
 
 // limitsGateways recognises net-istio's VirtualServices: their routes say for themselves
@@ -109,8 +97,4 @@ func union(want, rest []string) []string {
 		}
 	}
 	return out
-}
-
-func intersect(a, b []string) bool {
-	return slices.ContainsFunc(a, func(s string) bool { return slices.Contains(b, s) })
 }

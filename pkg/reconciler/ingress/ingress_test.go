@@ -81,6 +81,16 @@ func TestReconcile(t *testing.T) {
 		}, seen: waiting, updates: "widened", status: "moving",
 		events: []string{"Normal Updated Updated VirtualService apps/hello-ingress"},
 	}, {
+		name: "what is not asked for goes, and nothing else, while a gateway is misspelt", world: "withdrawn", config: map[string]string{
+			"external-gateways": "- {namespace: knative-serving, name: other, service: misspelt.istio-system.svc.cluster.local}",
+		}, seen: waiting, updates: "widened", status: "misspelt",
+		deletes: []clientgotesting.DeleteActionImpl{deletion("networking.istio.io", "virtualservices", "apps", "hello-ingress-0a1b2c3d")},
+		events: []string{
+			"Normal Updated Updated VirtualService apps/hello-ingress",
+			"Normal Deleted Deleted VirtualService apps/hello-ingress-0a1b2c3d",
+			"Normal GatewayServiceMissing Service istio-system/misspelt of gateway knative-serving/other in config-istio does not exist; create it or correct the ConfigMap",
+		},
+	}, {
 		name: "an address is flipped before the old way is taken away", world: "steady", config: halfMesh, seen: proven, status: "half-mesh",
 	}, {
 		name: "once the address is published the old way is taken away", world: "flipped", config: halfMesh, seen: proven,

@@ -34,7 +34,7 @@ const (
 
 // Write reports one reconciliation. It returns whether everything is proven and was
 // published before, so that what is no longer wanted may go. While something is missing
-// nothing goes: a certificate that is being renewed must not end TLS.
+// nothing goes that is asked for: a certificate that is being renewed must not end TLS.
 func Write(ctx context.Context, ing *v1alpha1.Ingress, r translate.Result, c apply.Changes, s readiness.State) bool {
 	findings := finding.Sort(slices.Concat(refused(c.Refused), r.Findings))
 	tell(ctx, ing, findings)

@@ -1,0 +1,72 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"istio.io/api/networking/v1alpha3"
+	istiov1 "istio.io/client-go/pkg/apis/networking/v1"
+
+	"github.com/net-mesh/net-mesh/pkg/model"
+	"github.com/net-mesh/net-mesh/pkg/resources"
+)
+
+// withdraw takes away of what is stale all that need not wait for a proof, whatever else
+// is awaited: hosts that are not asked for any more, and VirtualServices that stand in the
+// way of the proof. A host that only moves, say from a gateway to the mesh, stays.
+func (w *Writer) withdraw(ctx context.Context, owner Owner, set resources.Set) error {
+	return errors.Join(
+		w.virtualServices.shrink(ctx, owner, w.virtualServices.stale(owner, set.VirtualServices), func(old *istiov1.VirtualService) (*istiov1.VirtualService, bool) {
+			next := old.DeepCopy()
+			next.Spec.Hosts = common(old.Spec.Hosts, set.Asked.Hosts)
+			return next, len(next.Spec.Hosts) > 0 && !superseded(old, set.VirtualServices)
+		}),
+		w.gateways.shrink(ctx, owner, w.gateways.stale(owner, set.Gateways), func(old *istiov1.Gateway) (*istiov1.Gateway, bool) {
+			next := old.DeepCopy()
+			next.Spec.Servers = asked(old.Spec.Servers, set.Asked)
+			return next, len(next.Spec.Servers) > 0
+		}))
+}
+
+// shrink leaves of objects what rest gives, or deletes those of which nothing is left.
+func (k kind[T]) shrink(ctx context.Context, owner Owner, objects []T, rest func(T) (T, bool)) error {
+	var errs []error
+	for _, have := range objects {
+		if next, left := rest(have); left {
+			errs = append(errs, k.update(ctx, owner, have, next, &Changes{}))
+			continue
+		}
+		errs = append(errs, k.remove(ctx, owner, []T{have}))
+	}
+	return errors.Join(errs...)
+}
+
+// asked gives what is left of a Gateway's servers. TLS is asked for by itself.
+func asked(servers []*v1alpha3.Server, a model.Asked) []*v1alpha3.Server {
+	var out []*v1alpha3.Server
+	for _, s := range servers {
+		next, hosts := s.DeepCopy(), a.Hosts
+		if s.GetTls().GetCredentialName() != "" {
+			hosts = a.TLS
+		}
+		next.Hosts = common(s.Hosts, hosts)
+		if len(next.Hosts) > 0 {
+			out = append(out, next)
+		}
+	}
+	return out
+}
+
+// superseded says whether a stale VirtualService stands in the way of the proof: Istio
+// would go on serving a host from the older of two objects that claim it.
+func superseded(old *istiov1.VirtualService, wanted []*istiov1.VirtualService) bool {
+	return slices.ContainsFunc(wanted, func(v *istiov1.VirtualService) bool {
+		return len(common(old.Spec.Hosts, v.Spec.Hosts)) > 0 && len(common(gatewaysOf(old), gatewaysOf(v))) > 0
+	})
+}
+
+// common keeps of names those that are in others.
+func common(names, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(s string) bool { return !slices.Contains(others, s) })
+}
