@@ -38,8 +38,8 @@ func TestFit(t *testing.T) {
 			t.Errorf("%s: sidecar.istio.io/inject is %q, want %q", name, got, want)
 		}
 		containers, _, _ := unstructured.NestedSlice(o.Object, "spec", "template", "spec", "containers")
-		if cpu, _, _ := unstructured.NestedString(containers[0].(map[string]any), "resources", "requests", "cpu"); cpu != "20m" {
-			t.Errorf("%s: requests %q of a processor, want 20m", name, cpu)
+		if cpu, _, _ := unstructured.NestedString(containers[0].(map[string]any), "resources", "requests", "cpu"); cpu != "50m" {
+			t.Errorf("%s: requests %q of a processor, want 50m", name, cpu)
 		}
 	}
 }
