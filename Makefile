@@ -15,6 +15,7 @@ KEEP ?=
 .PHONY: help
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 22
+	@echo "LAB_NAME=... chooses the lab (default lab); KEEP=1 keeps the lab of the tests."
 
 .PHONY: demo
 demo: prerequisites ## from nothing to a mesh with net-mesh; a Service at zero is called from inside it
@@ -56,6 +57,10 @@ prerequisites: lab ## check this machine, and install the Debian packages the la
 .PHONY: lab
 lab: ## build the lab program
 	@go build -o $(LAB) ./hack/lab
+
+.PHONY: netmesh
+netmesh: ## build the netmesh command line
+	go build -o bin/netmesh ./cmd/netmesh
 
 .PHONY: goldens
 goldens: ## rewrite the golden files; look at every difference before it is committed

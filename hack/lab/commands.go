@@ -84,6 +84,7 @@ func (a *app) exec() *cobra.Command {
 
 func (a *app) image() *cobra.Command {
 	cmd := &cobra.Command{Use: "image", Short: "Handle the lab's images"}
+	needsCommand(cmd)
 	cmd.AddCommand(&cobra.Command{
 		Use: "load ARCHIVE...", Short: "Load image archives, as 'docker save' writes them", Args: cobra.MinimumNArgs(1),
 		RunE: a.with(func(c *cobra.Command, l *lab.Lab, args []string) error { return l.LoadImages(c.Context(), args) }),
@@ -109,6 +110,7 @@ func (a *app) install() *cobra.Command {
 
 func (a *app) profile() *cobra.Command {
 	cmd := &cobra.Command{Use: "profile", Short: "Choose the way in which the mesh is used"}
+	needsCommand(cmd)
 	var addressing bool
 	set := &cobra.Command{
 		Use: "set " + strings.Join(lab.ProfileNames(), "|"), Short: "Change the profile of a lab that is up", Args: cobra.ExactArgs(1), ValidArgs: lab.ProfileNames(),
@@ -132,7 +134,7 @@ func (a *app) conformance() *cobra.Command {
 		}
 		return l.Conformance(c.Context(), o)
 	})
-	cmd.Flags().StringVar(&mode, "mode", "", "set this profile first")
+	cmd.Flags().StringVar(&mode, "mode", "", "set this profile first, and leave it set: gateway or half-mesh")
 	cmd.Flags().IntVar(&o.Count, "count", 1, "how often to run the suite")
 	cmd.Flags().IntVar(&o.Parallel, "parallel", 3, "how many tests to run at once")
 	cmd.Flags().StringSliceVar(&o.Only, "test", nil, "only these tests")

@@ -63,6 +63,7 @@ func root() *cobra.Command {
 		Use: "lab", Short: "A real mesh on one machine", SilenceUsage: true, SilenceErrors: true, TraverseChildren: true,
 		Long: "A real mesh on one machine: Kubernetes, Istio and Knative Serving, each component the real one,\nbuilt from the pins in third_party and run in a network namespace of its own.",
 	}
+	needsCommand(cmd)
 	name := os.Getenv("LAB_NAME")
 	if name == "" {
 		name = "lab"
@@ -70,4 +71,13 @@ func root() *cobra.Command {
 	cmd.PersistentFlags().StringVar(&a.name, "name", name, "name of the lab; several may run side by side (environment: LAB_NAME)")
 	cmd.AddCommand(a.prerequisites(), a.build(), a.up(), a.down(), a.leftovers(), a.status(), a.kubectl(), a.exec(), a.image(), a.install(), a.profile(), a.demo(), a.conformance(), a.suite(), a.collect())
 	return cmd
+}
+
+// needsCommand makes a command that only groups others refuse a word that is none of them.
+func needsCommand(cmd *cobra.Command) {
+	cmd.Args = cobra.NoArgs
+	cmd.RunE = func(c *cobra.Command, _ []string) error {
+		_ = c.Help()
+		return fmt.Errorf("which command?")
+	}
 }

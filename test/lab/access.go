@@ -46,7 +46,7 @@ func (l *Lab) Exec(ctx context.Context, args []string) error {
 
 func (l *Lab) mustBeUp() error {
 	if !l.Host.Alive("apiserver") {
-		return fmt.Errorf("lab %s is not up: run 'lab up' first (labs on this machine: %s)", l.Host.Name, strings.Join(host.All(), ", "))
+		return fmt.Errorf("lab %[1]s is not up: run 'bin/lab --name %[1]s up' first (labs on this machine: %[2]s)", l.Host.Name, strings.Join(host.All(), ", "))
 	}
 	return nil
 }

@@ -18,6 +18,9 @@ const collectedKinds = "pods,deployments,services,endpointslices,configmaps,even
 // Collect gathers in dir what is needed to understand a failed run: the components' and pods' logs, the
 // objects (no Secrets), and every proxy's configuration. What cannot be had is noted and left out.
 func (l *Lab) Collect(ctx context.Context, dir string) error {
+	if _, err := os.Stat(l.Host.Path("logs")); err != nil {
+		return fmt.Errorf("nothing to collect of lab %s: %w", l.Host.Name, err)
+	}
 	c, err := l.cluster(ctx)
 	if err != nil {
 		return err

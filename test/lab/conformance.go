@@ -68,6 +68,12 @@ func (l *Lab) Conformance(ctx context.Context, o ConformanceOptions) error {
 	if p.MeshOnly {
 		return fmt.Errorf("conformance under profile %s needs a client inside the mesh, which the lab does not have yet: use profile gateway or half-mesh", p.Name)
 	}
+	if o.Count < 1 {
+		return fmt.Errorf("conformance %d times proves nothing: want at least once", o.Count)
+	}
+	if err := l.mustBeUp(); err != nil {
+		return err
+	}
 	tests, err := selectTests(p, o.Only)
 	if err != nil {
 		return err

@@ -41,10 +41,14 @@ func (l *Lab) Demo(ctx context.Context) error {
 		}
 	}
 	fmt.Printf("\nprofile %s: a pod of namespace clients calls %s\n\n", l.profile().Name, demoURL)
-	for _, which := range []string{"first call, from zero", "second call"} {
-		if err := m.show(ctx, which); err != nil {
-			return err
-		}
+	if err := m.show(ctx, "first call, from zero"); err != nil {
+		return err
+	}
+	if _, err := m.Kubectl(ctx, nil, "-n", "apps", "wait", "--for=jsonpath={.spec.mode}=Serve", "sks", "--all", "--timeout=30s"); err != nil {
+		return err
+	}
+	if err := m.show(ctx, "second call, past the activator"); err != nil {
+		return err
 	}
 	fmt.Print(l.next())
 	return nil
@@ -110,7 +114,7 @@ func (l *Lab) next() string {
   %[1]s kubectl -n apps get king hello -o yaml            what it was asked, and its conditions
   %[1]s kubectl -n clients exec deploy/caller -c caller -- curl -s http://hello.apps/
   %[1]s profile set gateway                               another way to use the mesh: gateway, half-mesh, mesh-only
-  %[1]s conformance                                       Knative's own suite against net-mesh
+  %[1]s conformance --mode gateway --test basics          one test of Knative's suite; without --test all 25
   %[1]s down                                              remove it all
 `, "bin/lab --name "+l.Host.Name)
 }

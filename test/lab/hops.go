@@ -52,7 +52,13 @@ func (m Mesh) Hops(ctx context.Context, request string, places ...Place) ([]Hop,
 		}
 		return whole(found, source, destination)
 	})
-	sort.SliceStable(found, func(i, j int) bool { return found[i].Start < found[j].Start })
+	sort.SliceStable(found, func(i, j int) bool {
+		a, b := found[i], found[j]
+		if a.Start == b.Start && a.Pod == b.Pod {
+			return a.Inbound() && !b.Inbound() // within one millisecond, too, a proxy takes before it sends
+		}
+		return a.Start < b.Start
+	})
 	return found, err
 }
 

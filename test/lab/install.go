@@ -33,6 +33,9 @@ func (l *Lab) pluginFile() string { return l.Host.Path("plugin.yaml") }
 // Install puts an ingress plugin into the lab in place of the one that is there. Without manifests it is
 // the product of this checkout.
 func (l *Lab) Install(ctx context.Context, p Plugin) error {
+	if err := l.mustBeUp(); err != nil {
+		return err
+	}
 	release, err := l.lock(ctx, l.Host)
 	if err != nil {
 		return err
@@ -214,6 +217,9 @@ func (l *Lab) replace(ctx context.Context, c cluster.Cluster, manifest []byte) e
 
 // LoadImages imports image archives and says what they are called.
 func (l *Lab) LoadImages(ctx context.Context, files []string) error {
+	if err := l.mustBeUp(); err != nil {
+		return err
+	}
 	c, err := l.cluster(ctx)
 	if err != nil {
 		return err

@@ -12,8 +12,7 @@ import (
 func (l *Lab) Status(ctx context.Context) error {
 	names := l.Host.Daemons()
 	if len(names) == 0 {
-		fmt.Printf("lab %s is not up\n", l.Host.Name)
-		return nil
+		return l.mustBeUp()
 	}
 	w := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
 	dead := 0
@@ -41,20 +40,19 @@ func (l *Lab) unwellPods(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	out, err := c.Kubectl(ctx, nil, "get", "pods", "-A", "--no-headers")
+	out, err := c.Kubectl(ctx, nil, "get", "pods", "-A", "-o",
+		`jsonpath={range .items[*]}{.metadata.namespace}/{.metadata.name} {.status.phase} {.metadata.deletionTimestamp}{.status.containerStatuses[?(@.ready==false)].name}{"\n"}{end}`)
 	if err != nil {
 		return err
 	}
 	var unwell []string
 	for line := range strings.Lines(out) {
 		f := strings.Fields(line)
-		if len(f) < 4 || f[3] == "Completed" {
+		going := len(f) > 2 && strings.HasPrefix(f[2], "20") // a time: it is on its way out
+		if len(f) < 2 || f[1] == "Succeeded" || going || (f[1] == "Running" && len(f) == 2) {
 			continue
 		}
-		ready, all, _ := strings.Cut(f[2], "/")
-		if ready != all {
-			unwell = append(unwell, strings.TrimSpace(line))
-		}
+		unwell = append(unwell, strings.TrimSpace(line))
 	}
 	if len(unwell) > 0 {
 		return fmt.Errorf("pods that are not ready:\n%s", strings.Join(unwell, "\n"))

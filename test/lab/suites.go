@@ -30,6 +30,9 @@ func (l *Lab) ServingSuite(ctx context.Context, suite, run string) error {
 	if l.profile().MeshOnly {
 		return fmt.Errorf("Serving's suites under profile mesh-only need a client inside the mesh, which the lab does not have yet: use profile gateway or half-mesh")
 	}
+	if err := l.mustBeUp(); err != nil {
+		return err
+	}
 	var dir string
 	err := l.Progress.Step(ctx, "build suite "+suite, func(ctx context.Context) (err error) {
 		dir, err = l.builder().Build(ctx, group)
