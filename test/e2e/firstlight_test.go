@@ -58,21 +58,21 @@ func firstLight(t *testing.T, profile string) {
 	deleted(t, m)
 }
 
-// warm calls once more when the activator has left the way: the application's sidecar sees the caller.
-func warm(t *testing.T, m lab.Mesh) (lab.Answer, []lab.Hop) {
+// warm calls again until the activator has left the way: then the application's sidecar sees the caller.
+func warm(t *testing.T, m lab.Mesh) (second lab.Answer, way []lab.Hop) {
 	t.Helper()
-	kubectl(t, m, "", "-n", "apps", "wait", "--for=jsonpath={.spec.mode}=Serve", "sks", "--all", "--timeout=60s")
-	second, err := m.Call(t.Context(), "clients", helloURL)
-	if err != nil || second.Code != 200 {
-		t.Fatalf("second call: got %d (%v), want 200", second.Code, err)
-	}
-	way, err := m.Hops(t.Context(), second.Request, places...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if last := way[len(way)-1]; len(way) != 2 || last.Caller != callerID {
-		t.Errorf("warm, the application's sidecar should see caller %s with nobody between; the way was\n%s", callerID, lab.Draw(way))
-	}
+	eventually(t, "a call past the activator", func(ctx context.Context) (err error) {
+		if second, err = m.Call(ctx, "clients", helloURL); err != nil || second.Code != 200 {
+			return fmt.Errorf("got %d (%w), want 200", second.Code, err)
+		}
+		if way, err = m.Hops(ctx, second.Request, places...); err != nil {
+			return err
+		}
+		if last := way[len(way)-1]; len(way) != 2 || last.Caller != callerID {
+			return fmt.Errorf("the application's sidecar should see caller %s with nobody between; the way was\n%s", callerID, lab.Draw(way))
+		}
+		return nil
+	})
 	return second, way
 }
 
