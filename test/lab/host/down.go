@@ -62,23 +62,35 @@ func (h Host) killAll(ctx context.Context) error {
 	})
 }
 
-// guests are processes outside the lab's groups that live in its network: clients whose command was
-// killed before they ended. They would keep the network alive.
+// guests are processes of the lab outside its groups: clients in its network whose command was killed
+// before they ended, and containers whose root file system is the lab's, wherever their groups are.
 func (h Host) guests() []int {
-	own, err := os.Stat(h.netnsPath())
-	if err != nil {
-		return nil
-	}
+	own, _ := os.Stat(h.netnsPath())
+	mark := "/net-mesh/lab/" + h.Name + "/containerd/"
 	var pids []int
-	files, _ := filepath.Glob("/proc/[0-9]*/ns/net")
-	for _, f := range files {
-		if ns, err := os.Stat(f); err == nil && os.SameFile(own, ns) {
-			if pid, err := strconv.Atoi(strings.Split(f, "/")[2]); err == nil {
-				pids = append(pids, pid)
-			}
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		pid, err := strconv.Atoi(filepath.Base(dir))
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		ns, err := os.Stat(filepath.Join(dir, "ns", "net"))
+		inside := err == nil && own != nil && os.SameFile(own, ns)
+		if table, err := os.ReadFile(filepath.Join(dir, "mountinfo")); inside || (err == nil && ownRoot(string(table), mark)) {
+			pids = append(pids, pid)
 		}
 	}
 	return pids
+}
+
+// ownRoot tells whether the root of a mount table is an overlay of the lab's containerd.
+func ownRoot(table, mark string) bool {
+	for line := range strings.Lines(table) {
+		if f := strings.Fields(line); len(f) > 4 && f[4] == "/" {
+			return strings.Contains(line, mark)
+		}
+	}
+	return false
 }
 
 // unmountBelow unmounts what is mounted below the folders, innermost first. With the lab's own mount
