@@ -58,11 +58,8 @@ func (h Host) EnsureNetwork(ctx context.Context) error {
 // holderScript keeps the lab's mount namespace alive. In it, every folder that containerd, runc, the CNI
 // plugins and kubelet take as given is the lab's own, so nothing of theirs is left on the machine, and
 // mounts are shared among the lab's processes only. The lab's sockets stay where the machine sees them.
-// The root of the control groups is the lab's own group there, so containers land in it, too, although
-// containerd names their groups from the root.
 const holderScript = `set -e
 mount --make-rshared /
-for root in $LAB_HIERARCHIES; do mount --bind "$root/$2" "$root"; done
 mkdir -p "$0/kubelet" "$0/varlog" "$0/sockets"
 mount --bind "$1" "$0/sockets"
 mount -t tmpfs tmpfs /run
@@ -85,8 +82,7 @@ func (h Host) ensureMounts(ctx context.Context) (int, error) {
 	if pid := h.mountHolder(); pid != 0 {
 		return pid, nil
 	}
-	cmd := exec.Command("unshare", "--mount", "--propagation", "private", "sh", "-c", holderScript, h.Dir, h.Run(), prefix+h.Name)
-	cmd.Env = append(os.Environ(), "LAB_HIERARCHIES="+strings.Join(hierarchies(), " "))
+	cmd := exec.Command("unshare", "--mount", "--propagation", "private", "sh", "-c", holderScript, h.Dir, h.Run())
 	if err := os.MkdirAll(h.Run(), 0o755); err != nil {
 		return 0, err
 	}
