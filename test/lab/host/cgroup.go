@@ -42,8 +42,8 @@ func (h Host) groups() []string {
 	return dirs
 }
 
-// daemonGroups makes the groups the lab's daemons run in and returns them. Containers land beside or
-// below them, because runc places a container relative to its own group.
+// daemonGroups makes the groups the lab's daemons run in and returns them. Containers are not in them:
+// containerd names their groups from the root.
 func (h Host) daemonGroups() ([]string, error) {
 	var dirs []string
 	for _, g := range h.groups() {
@@ -85,7 +85,7 @@ func copyDown(file string, dirs ...string) {
 	}
 }
 
-// Processes returns the pids of everything that runs in the lab: daemons and containers, in order.
+// Processes returns the pids of the lab's daemons and their children in its groups, in order.
 func (h Host) Processes() []int {
 	seen := map[int]bool{}
 	for _, g := range h.groups() {
