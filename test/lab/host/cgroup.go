@@ -110,10 +110,25 @@ func (h Host) Processes() []int {
 	return pids
 }
 
+// containerGroups returns the groups of the lab's containers, which containerd names from the root; which
+// containers are the lab's is told by its containerd's own folder.
+func (h Host) containerGroups() []string {
+	var dirs []string
+	for _, d := range h.dirs() {
+		tasks, _ := filepath.Glob(filepath.Join(d, "containerd", "io.containerd.runtime.v2.task", "*", "*"))
+		for _, task := range tasks {
+			for _, root := range hierarchies() {
+				dirs = append(dirs, filepath.Join(root, filepath.Base(filepath.Dir(task)), filepath.Base(task)))
+			}
+		}
+	}
+	return dirs
+}
+
 // removeGroups removes the lab's groups, deepest first. It fails while a process is left in one.
 func (h Host) removeGroups() error {
 	var all error
-	for _, g := range h.groups() {
+	for _, g := range append(h.groups(), h.containerGroups()...) {
 		var dirs []string
 		_ = filepath.WalkDir(g, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && d.IsDir() {
