@@ -115,13 +115,15 @@ state = %q
 `, c.Host.Path("containerd"), filepath.Join(c.Host.Run(), "containerd"), c.socket(), pauseImage, c.Host.Path("cni"), c.Host.Path("opt"))
 }
 
-// kubeletConfig leaves control groups to runc (no QoS tree), so that containers land in the lab's own.
+// kubeletConfig puts containers below the lab's own control group: they end with it, and share its weight
+// by their requests.
 func (c Cluster) kubeletConfig() string {
 	return fmt.Sprintf(`apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 failCgroupV1: false
 cgroupDriver: cgroupfs
-cgroupsPerQOS: false
+cgroupsPerQOS: true
+cgroupRoot: %s
 enforceNodeAllocatable: []
 containerRuntimeEndpoint: unix://%s
 clusterDNS: [%s]
@@ -140,7 +142,7 @@ kubeAPIQPS: 200
 kubeAPIBurst: 400
 syncFrequency: 10s
 nodeStatusUpdateFrequency: 10s
-`, c.socket(), DNSIP, Domain, c.Host.Path("resolv.conf"), c.Host.Path("volume-plugins"))
+`, c.Host.ControlGroup(), c.socket(), DNSIP, Domain, c.Host.Path("resolv.conf"), c.Host.Path("volume-plugins"))
 }
 
 // proxyConfig leaves the machine's connection tracking limits alone.

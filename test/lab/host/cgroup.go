@@ -33,6 +33,9 @@ func hierarchies() []string {
 	return dirs
 }
 
+// ControlGroup is the path of the lab's control group in every hierarchy.
+func (h Host) ControlGroup() string { return "/" + prefix + h.Name }
+
 // groups returns the lab's group in every hierarchy.
 func (h Host) groups() []string {
 	var dirs []string
@@ -42,8 +45,8 @@ func (h Host) groups() []string {
 	return dirs
 }
 
-// daemonGroups makes the groups the lab's daemons run in and returns them. Containers are not in them:
-// containerd names their groups from the root.
+// daemonGroups makes the groups the lab's daemons run in and returns them. Containers have theirs beside
+// them, which the kubelet makes.
 func (h Host) daemonGroups() ([]string, error) {
 	var dirs []string
 	for _, g := range h.groups() {
@@ -85,7 +88,7 @@ func copyDown(file string, dirs ...string) {
 	}
 }
 
-// Processes returns the pids of the lab's daemons and their children in its groups, in order.
+// Processes returns the pids of the lab's daemons, their children and containers, in order.
 func (h Host) Processes() []int {
 	seen := map[int]bool{}
 	for _, g := range h.groups() {
@@ -110,25 +113,10 @@ func (h Host) Processes() []int {
 	return pids
 }
 
-// containerGroups returns the groups of the lab's containers, which containerd names from the root; which
-// containers are the lab's is told by its containerd's own folder.
-func (h Host) containerGroups() []string {
-	var dirs []string
-	for _, d := range h.dirs() {
-		tasks, _ := filepath.Glob(filepath.Join(d, "containerd", "io.containerd.runtime.v2.task", "*", "*"))
-		for _, task := range tasks {
-			for _, root := range hierarchies() {
-				dirs = append(dirs, filepath.Join(root, filepath.Base(filepath.Dir(task)), filepath.Base(task)))
-			}
-		}
-	}
-	return dirs
-}
-
 // removeGroups removes the lab's groups, deepest first. It fails while a process is left in one.
 func (h Host) removeGroups() error {
 	var all error
-	for _, g := range append(h.groups(), h.containerGroups()...) {
+	for _, g := range h.groups() {
 		var dirs []string
 		_ = filepath.WalkDir(g, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && d.IsDir() {

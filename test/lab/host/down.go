@@ -62,11 +62,12 @@ func (h Host) killAll(ctx context.Context) error {
 	})
 }
 
-// guests are processes of the lab outside its groups: clients in its network whose command was killed
-// before they ended, and containers whose root file system is the lab's, wherever their groups are.
+// guests are processes in the lab's network outside its groups: clients whose command was killed before they ended.
 func (h Host) guests() []int {
-	own, _ := os.Stat(h.netnsPath())
-	mark := "/net-mesh/lab/" + h.Name + "/containerd/"
+	own, err := os.Stat(h.netnsPath())
+	if err != nil {
+		return nil
+	}
 	var pids []int
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range dirs {
@@ -74,23 +75,11 @@ func (h Host) guests() []int {
 		if err != nil || pid == os.Getpid() {
 			continue
 		}
-		ns, err := os.Stat(filepath.Join(dir, "ns", "net"))
-		inside := err == nil && own != nil && os.SameFile(own, ns)
-		if table, err := os.ReadFile(filepath.Join(dir, "mountinfo")); inside || (err == nil && ownRoot(string(table), mark)) {
+		if ns, err := os.Stat(filepath.Join(dir, "ns", "net")); err == nil && os.SameFile(own, ns) {
 			pids = append(pids, pid)
 		}
 	}
 	return pids
-}
-
-// ownRoot tells whether the root of a mount table is an overlay of the lab's containerd.
-func ownRoot(table, mark string) bool {
-	for line := range strings.Lines(table) {
-		if f := strings.Fields(line); len(f) > 4 && f[4] == "/" {
-			return strings.Contains(line, mark)
-		}
-	}
-	return false
 }
 
 // unmountBelow unmounts what is mounted below the folders, innermost first. With the lab's own mount

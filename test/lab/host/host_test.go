@@ -97,19 +97,3 @@ func TestFoldersTheLabCovers(t *testing.T) {
 		}
 	}
 }
-
-// A container is told by its root file system, whatever group it is in.
-func TestOwnRoot(t *testing.T) {
-	const mark = "/net-mesh/lab/a/containerd/"
-	overlay := func(lab string) string {
-		return "500 400 0:60 / / rw - overlay overlay rw,lowerdir=/x,upperdir=/s/net-mesh/lab/" + lab + "/containerd/1/fs\n501 500 0:61 / /proc rw - proc proc rw\n"
-	}
-	for table, want := range map[string]bool{
-		overlay("a"): true, overlay("b"): false, overlay("a-b"): false, "": false,
-		"20 1 8:1 / / rw - ext4 /dev/vda rw\n600 20 0:60 / /s/net-mesh/lab/a/containerd/rootfs rw - overlay overlay rw,upperdir=/s/net-mesh/lab/a/containerd/1/fs\n": false,
-	} {
-		if got := ownRoot(table, mark); got != want {
-			t.Errorf("got %t, want %t for %q", got, want, table)
-		}
-	}
-}

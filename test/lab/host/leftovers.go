@@ -15,7 +15,7 @@ func (h Host) Leftovers() []string {
 	for _, pid := range append(h.Processes(), h.guests()...) {
 		left = append(left, fmt.Sprintf("process %d", pid))
 	}
-	for _, path := range append(append(append(h.groups(), h.containerGroups()...), h.dirs()...), h.netnsPath(), h.Run()) {
+	for _, path := range append(append(h.groups(), h.dirs()...), h.netnsPath(), h.Run()) {
 		if _, err := os.Lstat(path); err == nil {
 			left = append(left, path)
 		}
