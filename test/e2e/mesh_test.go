@@ -6,6 +6,7 @@ package e2e
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,6 +23,9 @@ var places = []lab.Place{
 	{Namespace: "clients", Selector: "app=caller"}, {Namespace: "istio-system", Selector: "istio=ingressgateway"},
 	{Namespace: "knative-serving", Selector: "app=activator"}, {Namespace: "apps", Selector: "serving.knative.dev/service=hello"},
 }
+
+//go:embed testdata/outside.yaml
+var outside string // a caller that is no part of the mesh
 
 const patience = 2 * time.Minute
 
@@ -85,3 +89,6 @@ func answers(t *testing.T, m lab.Mesh, url string) lab.Answer {
 	})
 	return a
 }
+
+// cleanup is the context of what is done after a test, when its own has ended.
+func cleanup() context.Context { return context.Background() }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/net-mesh/net-mesh/test/lab/cluster"
 	"github.com/net-mesh/net-mesh/test/lab/host"
-	"github.com/net-mesh/net-mesh/test/lab/platform"
 )
 
 // Profile says in which way the mesh is used.
@@ -25,7 +24,10 @@ type Profile struct {
 	Addressing bool
 }
 
-const configLimit = 30 * time.Second
+const (
+	configLimit = 30 * time.Second
+	leaveLimit  = time.Minute
+)
 
 // none is how config-istio says that a kind of gateway does not exist.
 const none = "[]\n"
@@ -96,16 +98,23 @@ func (l *Lab) profile() Profile {
 }
 
 func (l *Lab) apply(ctx context.Context, c cluster.Cluster, p Profile) error {
-	if p.MeshOnly {
-		if err := l.gatewaysAway(ctx, c); err != nil {
+	if !p.MeshOnly {
+		if err := l.gatewaysBack(ctx, c); err != nil {
 			return err
 		}
-	} else if err := l.gatewaysBack(ctx, c); err != nil {
-		return err
 	}
 	// The plugin brings the ConfigMap; Install applies the profile again.
 	if l.installed() {
 		if err := setConfig(ctx, c, "config-istio", p.Config, "external-gateways", "local-gateways"); err != nil {
+			return err
+		}
+	}
+	// Gateways go last, when nobody is sent to them any more.
+	if p.MeshOnly {
+		if err := host.WaitFor(ctx, "Ingresses to leave the gateways", leaveLimit, func(ctx context.Context) error { return atGateways(ctx, c) }); err != nil {
+			return err
+		}
+		if err := l.gatewaysAway(ctx, c); err != nil {
 			return err
 		}
 	}
@@ -150,75 +159,4 @@ func setConfig(ctx context.Context, c cluster.Cluster, name string, set map[stri
 		_, err := c.Kubectl(ctx, nil, "-n", "knative-serving", "patch", "configmap", name, "--type=merge", "-p", string(patch))
 		return err
 	})
-}
-
-// gatewayUp brings up the ingress gateway and gives it its load balancer address, which in a cloud a
-// controller would.
-func (l *Lab) gatewayUp(ctx context.Context, c cluster.Cluster) error {
-	manifest, err := os.ReadFile(l.gatewayFile())
-	if err != nil {
-		return err
-	}
-	if err := c.Apply(ctx, manifest); err != nil {
-		return err
-	}
-	status := fmt.Sprintf(`{"status":{"loadBalancer":{"ingress":[{"ip":%q}]}}}`, platform.GatewayIP)
-	if _, err := c.Kubectl(ctx, nil, "-n", "istio-system", "patch", "service", "istio-ingressgateway", "--subresource=status", "--type=merge", "-p", status); err != nil {
-		return err
-	}
-	return c.Rollout(ctx, "istio-system", "istio-ingressgateway")
-}
-
-func (l *Lab) gatewaysBack(ctx context.Context, c cluster.Cluster) error {
-	if err := l.gatewayUp(ctx, c); err != nil {
-		return err
-	}
-	objects, err := l.pluginGateways()
-	if err != nil || len(objects) == 0 {
-		return err
-	}
-	return c.Apply(ctx, objects)
-}
-
-func (l *Lab) gatewaysAway(ctx context.Context, c cluster.Cluster) error {
-	objects, err := l.pluginGateways()
-	if err != nil {
-		return err
-	}
-	gateway, err := os.ReadFile(l.gatewayFile())
-	if err != nil {
-		return err
-	}
-	_, err = c.Kubectl(ctx, append(objects, gateway...), "delete", "--ignore-not-found", "-f", "-")
-	return err
-}
-
-func (l *Lab) installed() bool {
-	_, err := os.Stat(l.pluginFile())
-	return err == nil
-}
-
-// pluginGateways returns the Gateways of the installed plugin and the Services in front of them.
-func (l *Lab) pluginGateways() ([]byte, error) {
-	manifest, err := os.ReadFile(l.pluginFile())
-	if os.IsNotExist(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	objects, err := platform.Parse(manifest)
-	if err != nil {
-		return nil, err
-	}
-	kept := objects[:0]
-	for _, o := range objects {
-		if o.GetKind() == "Gateway" || (o.GetKind() == "Service" && o.GetNamespace() == "istio-system") {
-			kept = append(kept, o)
-		}
-	}
-	if len(kept) == 0 {
-		return nil, nil
-	}
-	return platform.Print(kept)
 }

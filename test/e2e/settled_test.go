@@ -1,0 +1,71 @@
+//go:build lab || acceptance
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+
+	netv1alpha1 "knative.dev/networking/pkg/apis/networking/v1alpha1"
+
+	"github.com/net-mesh/net-mesh/test/lab"
+)
+
+const (
+	publicService = "istio-ingressgateway.istio-system.svc.cluster.local"
+	localService  = "knative-local-gateway.istio-system.svc.cluster.local"
+)
+
+// addresses are what an Ingress publishes in each mode, "" for the mesh.
+var addresses = map[string]struct{ public, private string }{
+	"gateway":   {publicService, localService},
+	"half-mesh": {publicService, ""},
+	"mesh-only": {"", ""},
+}
+
+// settled waits until every Ingress of a namespace is Ready with the addresses of the mode, and awaits nothing.
+func settled(t *testing.T, m lab.Mesh, namespace, mode string) {
+	t.Helper()
+	eventually(t, "the Ingresses of "+namespace+" to be as "+mode+" wants them", func(ctx context.Context) error {
+		list, err := ingresses(ctx, m, namespace)
+		if err == nil && len(list) == 0 {
+			err = errors.New("there is none")
+		}
+		for i := range list {
+			err = errors.Join(err, settledIngress(&list[i], mode))
+		}
+		return err
+	})
+}
+
+func ingresses(ctx context.Context, m lab.Mesh, namespace string) ([]netv1alpha1.Ingress, error) {
+	out, err := m.Kubectl(ctx, nil, "-n", namespace, "get", "ingresses.networking.internal.knative.dev", "-o", "json")
+	if err != nil {
+		return nil, err
+	}
+	var list netv1alpha1.IngressList
+	return list.Items, json.Unmarshal([]byte(out), &list)
+}
+
+func settledIngress(ing *netv1alpha1.Ingress, mode string) error {
+	ready := ing.Status.GetCondition(netv1alpha1.IngressConditionLoadBalancerReady)
+	if ing.Status.ObservedGeneration != ing.Generation || !ing.IsReady() || ready == nil || ready.Reason == "AwaitingProof" {
+		return fmt.Errorf("%s: %+v", ing.Name, ing.Status.Conditions)
+	}
+	want := addresses[mode]
+	for _, a := range []struct {
+		status *netv1alpha1.LoadBalancerStatus
+		want   string
+	}{{ing.Status.PublicLoadBalancer, want.public}, {ing.Status.PrivateLoadBalancer, want.private}} {
+		if a.status == nil || len(a.status.Ingress) == 0 {
+			continue // no host of this kind
+		}
+		if got := a.status.Ingress[0]; got.DomainInternal != a.want || got.MeshOnly != (a.want == "") {
+			return fmt.Errorf("%s: its address is %+v, want %q", ing.Name, got, a.want)
+		}
+	}
+	return nil
+}
