@@ -35,23 +35,66 @@ type Answer struct {
 	Took    time.Duration
 }
 
+// Request is one request that curl sends.
+type Request struct {
+	URL string
+	// Args are further arguments of curl.
+	Args []string
+}
+
 // Call sends one request with curl from a pod of the Deployment caller in the namespace. More arguments
 // go to curl.
 func (m Mesh) Call(ctx context.Context, namespace, url string, args ...string) (Answer, error) {
-	a := Answer{Request: uuid.NewString()}
-	command := append([]string{"-n", namespace, "exec", "deploy/caller", "-c", "caller", "--",
-		"curl", "-sS", "-m", "30", "-H", "x-request-id: " + a.Request, "-w", `\n%{http_code} %{time_total}`, url}, args...)
-	out, err := m.Kubectl(ctx, nil, command...)
+	answers, err := m.CallAll(ctx, namespace, []Request{{URL: url, Args: args}})
 	if err != nil {
-		return a, err
+		return Answer{}, err
 	}
-	body, last, _ := cutLast(strings.TrimSpace(out), "\n")
+	if answers[0].Code == 0 {
+		return answers[0], fmt.Errorf("%s: %s", url, answers[0].Body)
+	}
+	return answers[0], nil
+}
+
+// CallAll sends requests one after the other, as Call does, with one curl. The code of a request that got
+// no answer is 0, its body curl's complaint.
+func (m Mesh) CallAll(ctx context.Context, namespace string, requests []Request) ([]Answer, error) {
+	const end = "\x1e"
+	answers := make([]Answer, len(requests))
+	command := []string{"-n", namespace, "exec", "-i", "deploy/caller", "-c", "caller", "--", "xargs", "-0", "curl"}
+	var args []string
+	for i, r := range requests {
+		answers[i].Request = uuid.NewString()
+		if i > 0 {
+			args = append(args, "--next")
+		}
+		args = append(args, "-sS", "-m", "30", "-H", "x-request-id: "+answers[i].Request, "-w", `\n%{errormsg}\n%{http_code} %{time_total}`+end, r.URL)
+		args = append(args, r.Args...)
+	}
+	out, err := m.Kubectl(ctx, []byte(strings.Join(args, "\x00")), command...)
+	parts := strings.Split(strings.TrimSuffix(out, end), end)
+	if len(parts) != len(requests) || out == "" {
+		return answers, fmt.Errorf("%d requests from %s: curl answered %d times: %w", len(requests), namespace, len(parts), err)
+	}
+	for i, part := range parts {
+		if err := answers[i].read(strings.TrimSpace(part)); err != nil {
+			return answers, err
+		}
+	}
+	return answers, nil
+}
+
+func (a *Answer) read(out string) error {
+	text, last, _ := cutLast(out, "\n")
 	var seconds float64
 	if _, err := fmt.Sscan(last, &a.Code, &seconds); err != nil {
-		return a, fmt.Errorf("answer of curl %q: %w", out, err)
+		return fmt.Errorf("answer of curl %q: %w", out, err)
 	}
+	body, message, _ := cutLast(text, "\n")
 	a.Body, a.Took = strings.TrimSpace(body), time.Duration(seconds*float64(time.Second))
-	return a, nil
+	if a.Code == 0 {
+		a.Body = message
+	}
+	return nil
 }
 
 func cutLast(text, separator string) (before, after string, found bool) {
