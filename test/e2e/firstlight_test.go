@@ -34,12 +34,7 @@ func firstLight(t *testing.T, profile string) {
 		t.Fatal(err)
 	}
 	m := theMesh(t)
-	if err := m.DeployDemo(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.ServiceReady(t.Context(), "apps", "hello"); err != nil {
-		t.Fatal(err)
-	}
+	deployHello(t, m)
 	answers(t, m, helloURL)
 	if err := m.AtZero(t.Context(), "apps", "hello"); err != nil {
 		t.Fatal(err)

@@ -18,12 +18,7 @@ const holder = "holder"
 // Any component of the lab may be killed: bringing the lab up again heals it, and Services answer.
 func TestHeal(t *testing.T) {
 	l, m := theLab(t), theMesh(t)
-	if err := m.DeployDemo(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.ServiceReady(t.Context(), "apps", "hello"); err != nil {
-		t.Fatal(err)
-	}
+	deployHello(t, m)
 	daemons := l.Host.Daemons()
 	if !strings.Contains(strings.Join(daemons, " "), "apiserver") {
 		t.Fatalf("daemons %v: want the API server among them", daemons)

@@ -92,3 +92,14 @@ func answers(t *testing.T, m lab.Mesh, url string) lab.Answer {
 
 // cleanup is the context of what is done after a test, when its own has ended.
 func cleanup() context.Context { return context.Background() }
+
+// deployHello deploys the demo's Service and its caller, and waits until it is Ready.
+func deployHello(t *testing.T, m lab.Mesh) {
+	t.Helper()
+	if err := m.DeployDemo(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.ServiceReady(t.Context(), "apps", "hello"); err != nil {
+		t.Fatal(err)
+	}
+}

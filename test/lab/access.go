@@ -20,11 +20,8 @@ func (e ExitError) Error() string { return fmt.Sprintf("the command ended with c
 
 // Kubectl runs kubectl in the lab with the user's own input and output.
 func (l *Lab) Kubectl(ctx context.Context, args []string) error {
-	c, err := l.cluster(ctx)
+	c, err := l.running(ctx)
 	if err != nil {
-		return err
-	}
-	if err := l.mustBeUp(); err != nil {
 		return err
 	}
 	return l.pass(c.Command(ctx, args...))
@@ -32,11 +29,8 @@ func (l *Lab) Kubectl(ctx context.Context, args []string) error {
 
 // Exec runs a command in the lab's network, with KUBECONFIG set.
 func (l *Lab) Exec(ctx context.Context, args []string) error {
-	c, err := l.cluster(ctx)
+	c, err := l.running(ctx)
 	if err != nil {
-		return err
-	}
-	if err := l.mustBeUp(); err != nil {
 		return err
 	}
 	cmd := l.Host.Command(ctx, args[0], args[1:]...)

@@ -19,10 +19,7 @@ type Mesh struct {
 
 // Mesh returns the mesh of a lab that is up.
 func (l *Lab) Mesh(ctx context.Context) (Mesh, error) {
-	if err := l.mustBeUp(); err != nil {
-		return Mesh{}, err
-	}
-	c, err := l.cluster(ctx)
+	c, err := l.running(ctx)
 	return Mesh{Cluster: c, lab: l}, err
 }
 

@@ -8,13 +8,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"sort"
-	"strings"
-
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
 	"github.com/net-mesh/net-mesh/test/lab/cluster"
-	"github.com/net-mesh/net-mesh/test/lab/images"
 	"github.com/net-mesh/net-mesh/test/lab/pins"
 	"github.com/net-mesh/net-mesh/test/lab/platform"
 )
@@ -33,18 +28,11 @@ func (l *Lab) pluginFile() string { return l.Host.Path("plugin.yaml") }
 // Install puts an ingress plugin into the lab in place of the one that is there. Without manifests it is
 // the product of this checkout.
 func (l *Lab) Install(ctx context.Context, p Plugin) error {
-	if err := l.mustBeUp(); err != nil {
-		return err
-	}
-	release, err := l.lock(ctx, l.Host)
+	c, release, err := l.change(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
-	c, err := l.cluster(ctx)
-	if err != nil {
-		return err
-	}
 	if len(p.Manifests) == 0 {
 		if p, err = l.product(ctx); err != nil {
 			return err
@@ -61,21 +49,18 @@ func (l *Lab) Install(ctx context.Context, p Plugin) error {
 	return l.Progress.Step(ctx, "install plugin", func(ctx context.Context) error { return l.replace(ctx, c, manifest) })
 }
 
-// product is the plugin of this checkout.
+// product is the plugin of this checkout, with a program for each image that its manifests name.
 func (l *Lab) product(ctx context.Context) (Plugin, error) {
 	p := Plugin{Manifests: []string{filepath.Join(l.Repo, "config")}, Images: map[string]string{}}
-	programs, err := filepath.Glob(filepath.Join(l.Repo, "cmd", "*"))
+	manifest, err := p.read()
 	if err != nil {
 		return p, err
 	}
-	var packages []string
-	for _, dir := range programs {
-		packages = append(packages, "./cmd/"+filepath.Base(dir))
-	}
+	images, packages := productImages(manifest)
 	return p, l.Progress.Step(ctx, "build net-mesh", func(ctx context.Context) error {
 		dir, err := l.builder().Build(ctx, pins.Product(packages...))
-		for _, program := range packages {
-			p.Images["ko://github.com/net-mesh/net-mesh/"+strings.TrimPrefix(program, "./")] = filepath.Join(dir, path.Base(program))
+		for i, image := range images {
+			p.Images[image] = filepath.Join(dir, path.Base(packages[i]))
 		}
 		return err
 	})
@@ -113,61 +98,6 @@ func manifestFiles(name string) ([]string, error) {
 		err = fmt.Errorf("manifest folder %s holds no .yaml file", name)
 	}
 	return files, err
-}
-
-// resolve loads the images and writes their names into the manifest.
-func (l *Lab) resolve(ctx context.Context, c cluster.Cluster, manifest []byte, sources map[string]string) ([]byte, error) {
-	text := string(manifest)
-	names := make([]string, 0, len(sources))
-	for n := range sources {
-		names = append(names, n)
-	}
-	sort.Sort(sort.Reverse(sort.StringSlice(names))) // the longer of two names with one beginning first
-	for _, n := range names {
-		if !strings.Contains(text, n) {
-			continue
-		}
-		ref, err := l.loadPluginImage(ctx, c, n, sources[n])
-		if err != nil {
-			return nil, err
-		}
-		text = strings.ReplaceAll(text, n, ref)
-	}
-	if i := strings.Index(text, "ko://"); i >= 0 {
-		rest, _, _ := strings.Cut(text[i:], "\n")
-		return nil, fmt.Errorf("the manifest names image %s, which nothing provides: add --image %s=PROGRAM", rest, rest)
-	}
-	return []byte(text), nil
-}
-
-func (l *Lab) loadPluginImage(ctx context.Context, c cluster.Cluster, name, source string) (string, error) {
-	if _, err := tarball.LoadManifest(func() (fsFile, error) { return os.Open(source) }); err == nil {
-		return l.LoadImage(ctx, c, source)
-	}
-	base, _, _ := strings.Cut(path.Base(strings.TrimPrefix(name, "ko://")), "@")
-	base, _, _ = strings.Cut(base, ":")
-	image := images.Program("plugin-"+base, source)
-	image.Tag = "content"
-	file, err := image.Archive(l.Host.Cache)
-	if err != nil {
-		return "", err
-	}
-	if err := c.Load(ctx, file); err != nil {
-		return "", err
-	}
-	return image.Ref()
-}
-
-// LoadImage imports an image archive and returns the image's name in it.
-func (l *Lab) LoadImage(ctx context.Context, c cluster.Cluster, file string) (string, error) {
-	manifest, err := tarball.LoadManifest(func() (fsFile, error) { return os.Open(file) })
-	if err != nil {
-		return "", fmt.Errorf("image archive %s: %w", file, err)
-	}
-	if len(manifest) != 1 || len(manifest[0].RepoTags) == 0 {
-		return "", fmt.Errorf("image archive %s: want one image with a name, as 'docker save NAME' writes it", file)
-	}
-	return manifest[0].RepoTags[0], c.Import(ctx, file)
 }
 
 // replace takes away what the former plugin had and this one has not, then applies this one.
@@ -213,23 +143,4 @@ func (l *Lab) replace(ctx context.Context, c cluster.Cluster, manifest []byte) e
 		return err
 	}
 	return l.apply(ctx, c, l.profile())
-}
-
-// LoadImages imports image archives and says what they are called.
-func (l *Lab) LoadImages(ctx context.Context, files []string) error {
-	if err := l.mustBeUp(); err != nil {
-		return err
-	}
-	c, err := l.cluster(ctx)
-	if err != nil {
-		return err
-	}
-	for _, f := range files {
-		ref, err := l.LoadImage(ctx, c, f)
-		if err != nil {
-			return err
-		}
-		l.Progress.Say("%s", ref)
-	}
-	return nil
 }

@@ -96,6 +96,26 @@ func (l *Lab) cluster(ctx context.Context) (cluster.Cluster, error) {
 	return cluster.Cluster{Host: l.Host, Programs: dir}, err
 }
 
+// running is cluster, and an error for a lab that is not up.
+func (l *Lab) running(ctx context.Context) (cluster.Cluster, error) {
+	if err := l.mustBeUp(); err != nil {
+		return cluster.Cluster{}, err
+	}
+	return l.cluster(ctx)
+}
+
+// change is running, for a command that nobody else may disturb until it calls release.
+func (l *Lab) change(ctx context.Context) (c cluster.Cluster, release func(), err error) {
+	if release, err = l.lock(ctx, l.Host); err != nil {
+		return c, nil, err
+	}
+	if c, err = l.running(ctx); err != nil {
+		release()
+		return c, nil, err
+	}
+	return c, release, nil
+}
+
 // Build makes everything that the lab runs and the suites it can run, so that later commands need not.
 func (l *Lab) Build(ctx context.Context) error {
 	p, err := l.build(ctx)

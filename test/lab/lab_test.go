@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -59,5 +60,46 @@ func TestManifestFiles(t *testing.T) {
 		if _, err := manifestFiles(bad); err == nil {
 			t.Errorf("%s: got nil, want an error", bad)
 		}
+	}
+}
+
+// Each image that the product's manifests name is built from this checkout and replaced by its name in
+// the lab.
+func TestProductImages(t *testing.T) {
+	config := Plugin{Manifests: []string{"../../config"}}
+	manifest, err := config.read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	images, packages := productImages(manifest)
+	if want := []string{"./cmd/controller", "./cmd/webhook"}; !slices.Equal(packages, want) {
+		t.Errorf("packages %v, want %v", packages, want)
+	}
+	loaded := map[string]string{}
+	for i, image := range images {
+		if _, err := os.Stat(filepath.Join("../..", packages[i], "main.go")); err != nil {
+			t.Errorf("image %s: %v", image, err)
+		}
+		loaded[image] = "dev.local/" + filepath.Base(packages[i]) + ":x"
+	}
+	named, err := rename(string(manifest), loaded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ref := range loaded {
+		if n := strings.Count(string(named), "image: "+ref+"\n"); n != 1 {
+			t.Errorf("%d containers run %s, want one", n, ref)
+		}
+	}
+}
+
+func TestRename(t *testing.T) {
+	const manifest = "image: ko://a/b\n---\nimage: ko://a/b-c\n"
+	got, err := rename(manifest, map[string]string{"ko://a/b": "one", "ko://a/b-c": "two"})
+	if want := "image: one\n---\nimage: two\n"; err != nil || string(got) != want {
+		t.Errorf("got %q (%v), want %q", got, err, want)
+	}
+	if _, err := rename(manifest, map[string]string{"ko://a/b-c": "two"}); err == nil || !strings.Contains(err.Error(), "ko://a/b,") {
+		t.Errorf("got %v, want an error that names the image ko://a/b", err)
 	}
 }

@@ -54,18 +54,11 @@ func (l *Lab) SetProfile(ctx context.Context, name string, addressing bool) erro
 	if err := checkProfile(name); err != nil {
 		return err
 	}
-	release, err := l.lock(ctx, l.Host)
+	c, release, err := l.change(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
-	c, err := l.cluster(ctx)
-	if err != nil {
-		return err
-	}
-	if err := l.mustBeUp(); err != nil {
-		return err
-	}
 	if err := l.remember(name, addressing); err != nil {
 		return err
 	}
