@@ -72,28 +72,7 @@ spec:
         prefix: /p
     name: i.1.2.probe
     retries: {}
-    rewrite:
-      authority: r
-    route:
-    - destination:
-        host: x
-        port:
-          number: 81
-      headers:
-        request:
-          set:
-            Who: x
-      weight: 90
-    - destination:
-        host: "y"
-        port:
-          number: 81
-      headers:
-        request:
-          set:
-            Who: "y"
-      weight: 10
-  - headers:
+` + destinations + `  - headers:
       request:
         set:
           Set: it
@@ -105,28 +84,7 @@ spec:
         prefix: /p
     name: i.1.2
     retries: {}
-    rewrite:
-      authority: r
-    route:
-    - destination:
-        host: x
-        port:
-          number: 81
-      headers:
-        request:
-          set:
-            Who: x
-      weight: 90
-    - destination:
-        host: "y"
-        port:
-          number: 81
-      headers:
-        request:
-          set:
-            Who: "y"
-      weight: 10
-status: {}
+` + destinations + `status: {}
 `
 	got, err := yaml.Marshal(set.VirtualServices[0])
 	if err != nil {
@@ -163,3 +121,27 @@ func TestLabelValuesFit(t *testing.T) {
 		t.Error("LabelValue =", got)
 	}
 }
+
+// destinations are those of a route and of its probe.
+const destinations = `    rewrite:
+      authority: r
+    route:
+    - destination:
+        host: x
+        port:
+          number: 81
+      headers:
+        request:
+          set:
+            Who: x
+      weight: 90
+    - destination:
+        host: "y"
+        port:
+          number: 81
+      headers:
+        request:
+          set:
+            Who: "y"
+      weight: 10
+`

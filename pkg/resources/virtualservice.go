@@ -25,11 +25,10 @@ func virtualService(p plan.Plan, e plan.Exposure) *istiov1.VirtualService {
 		out.Spec.Gateways = append(out.Spec.Gateways, string(entry))
 	}
 	for _, r := range e.Routes {
-		route := httpRoute(p.Owner.Name, r)
 		if e.Probed {
-			out.Spec.Http = append(out.Spec.Http, probed(route, r, e))
+			out.Spec.Http = append(out.Spec.Http, probed(p.Owner.Name, r, e))
 		}
-		out.Spec.Http = append(out.Spec.Http, route)
+		out.Spec.Http = append(out.Spec.Http, httpRoute(p.Owner.Name, r))
 	}
 	return out
 }
@@ -53,16 +52,13 @@ func httpRoute(ingress string, r model.Route) *v1alpha3.HTTPRoute {
 	return out
 }
 
-// probed is the copy of a route for requests that ask for the hash of the
-// Ingress: it tells the backend, which answers with it, and names the Exposure in
-// the response.
-func probed(route *v1alpha3.HTTPRoute, r model.Route, e plan.Exposure) *v1alpha3.HTTPRoute {
-	out := route.DeepCopy()
+// probed is the same route for requests that ask for the hash of the Ingress: it
+// tells the backend, which answers with it, and names the Exposure in the response.
+func probed(ingress string, r model.Route, e plan.Exposure) *v1alpha3.HTTPRoute {
+	r.Match.Headers = append(slices.Clone(r.Match.Headers), model.KV{Key: header.HashKey, Value: header.HashValueOverride})
+	r.SetHeaders = append(slices.Clone(r.SetHeaders), model.KV{Key: header.HashKey, Value: e.Hash})
+	out := httpRoute(ingress, r)
 	out.Name += ".probe"
-	m := r.Match
-	m.Headers = append(slices.Clone(m.Headers), model.KV{Key: header.HashKey, Value: header.HashValueOverride})
-	out.Match = match(m)
-	out.Headers = setRequest(append(slices.Clone(r.SetHeaders), model.KV{Key: header.HashKey, Value: e.Hash}))
 	out.Headers.Response = &v1alpha3.Headers_HeaderOperations{Set: map[string]string{plan.DigestHeader: e.Digest}}
 	return out
 }
