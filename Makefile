@@ -66,6 +66,10 @@ netmesh: ## build the netmesh command line
 goldens: ## rewrite the golden files; look at every difference before it is committed
 	go test ./pkg/translate ./pkg/cli -update
 
+.PHONY: bench
+bench: ## times and allocations of translations, with few and many Ingresses and hosts
+	go test ./test/bench -run '^$$' -bench . -benchtime 3x -timeout 10m
+
 .PHONY: lint
 lint: ## golangci-lint with the import rules
 	golangci-lint run ./...
