@@ -13,14 +13,7 @@ import (
 // The ConfigMap we ship replaces net-istio's. A checksum that does not fit the example would have
 // Knative's ConfigMap webhook refuse it, and net-istio's own may still be on the object.
 func TestShippedConfigMap(t *testing.T) {
-	text, err := os.ReadFile("../../config/400-config-istio.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var shipped corev1.ConfigMap
-	if err := yaml.UnmarshalStrict(text, &shipped); err != nil {
-		t.Fatal(err)
-	}
+	shipped := manifest[corev1.ConfigMap](t, "400-config-istio.yaml")
 	if shipped.Name != IstioConfigMap || shipped.Namespace != "knative-serving" {
 		t.Errorf("it is called %s/%s, want knative-serving/%s", shipped.Namespace, shipped.Name, IstioConfigMap)
 	}
@@ -39,15 +32,22 @@ func TestShippedConfigMap(t *testing.T) {
 // No two controllers may write the same objects, and no lease keeps net-istio's from it: the
 // old pod has to have ended before a new one starts.
 func TestShippedDeploymentEndsTheOldPodFirst(t *testing.T) {
-	text, err := os.ReadFile("../../config/500-controller.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var shipped appsv1.Deployment
-	if err := yaml.UnmarshalStrict(text, &shipped); err != nil {
-		t.Fatal(err)
-	}
+	shipped := manifest[appsv1.Deployment](t, "500-controller.yaml")
 	if got := shipped.Spec.Strategy.Type; got != appsv1.RecreateDeploymentStrategyType {
 		t.Errorf("strategy %s, want Recreate", got)
 	}
+}
+
+// manifest decodes the one object of a file in config/.
+func manifest[T any](t *testing.T, file string) T {
+	t.Helper()
+	var object T
+	text, err := os.ReadFile("../../config/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.UnmarshalStrict(text, &object); err != nil {
+		t.Fatal(err)
+	}
+	return object
 }

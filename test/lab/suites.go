@@ -28,7 +28,7 @@ func (l *Lab) ServingSuite(ctx context.Context, suite, run string) error {
 		return fmt.Errorf("suite %q is none of %s", suite, strings.Join(SuiteNames(), ", "))
 	}
 	if l.profile().MeshOnly {
-		return fmt.Errorf("Serving's suites under profile mesh-only need a client inside the mesh, which the lab does not have yet: use profile gateway or half-mesh")
+		return fmt.Errorf("under profile mesh-only Serving's suites need a client inside the mesh, which the lab does not have yet: use profile gateway or half-mesh")
 	}
 	if err := l.mustBeUp(); err != nil {
 		return err

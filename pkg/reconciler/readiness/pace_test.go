@@ -85,11 +85,7 @@ func TestTextIsToldOncePerSecond(t *testing.T) {
 
 func TestTheSameTextIsToldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		data, told := &answers{}, &woken{}
-		data.set(first, notFound)
-		c := checker(t, indexed(pods("10.0.0.1")), data.ask, told.wake)
-		check(t, c, atHTTP)
-		synctest.Wait()
+		_, _, told := awaiting(t, indexed(pods("10.0.0.1")), first)
 		if told.count() != 0 {
 			t.Error("woken before the first second is over")
 		}

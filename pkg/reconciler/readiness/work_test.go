@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/net-mesh/net-mesh/pkg/plan"
 )
@@ -57,13 +58,21 @@ func TestZeroTargetsAreAwaited(t *testing.T) {
 	})
 }
 
+// awaiting is a checker that has asked once, and was told by one address that it does not serve yet.
+func awaiting(t *testing.T, index cache.Indexer, address string) (*Checker, *answers, *woken) {
+	t.Helper()
+	data, told := &answers{}, &woken{}
+	data.set(address, notFound)
+	c := checker(t, index, data.ask, told.wake)
+	check(t, c, atHTTP)
+	synctest.Wait()
+	return c, data, told
+}
+
 func TestEveryPodHasToServe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		index, data, told := indexed(pods("10.0.0.1", "10.0.0.2")), &answers{}, &woken{}
-		data.set(second, notFound)
-		c := checker(t, index, data.ask, told.wake)
-		check(t, c, atHTTP)
-		synctest.Wait()
+		index := indexed(pods("10.0.0.1", "10.0.0.2"))
+		c, data, told := awaiting(t, index, second)
 		s := check(t, c, atHTTP)
 		want := []string{"pod 10.0.0.2:8080 of Service istio-system/gw, which answered 404 for http://hello.example.com/healthz at Gateway ns/gateway (wanted this generation)"}
 		if diff := cmp.Diff(want, s.Waiting); s.Ready || diff != "" {
@@ -106,11 +115,8 @@ func TestPodsComeAndGoWhileProving(t *testing.T) {
 // TestTheLastPodGoes: what no pod serves is not served, whoever passed before.
 func TestTheLastPodGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		index, data, told := indexed(pods("10.0.0.1", "10.0.0.2")), &answers{}, &woken{}
-		data.set(second, notFound)
-		c := checker(t, index, data.ask, told.wake)
-		check(t, c, atHTTP)
-		synctest.Wait()
+		index := indexed(pods("10.0.0.1", "10.0.0.2"))
+		c, data, told := awaiting(t, index, second)
 		_ = index.Delete(pods())
 		c.Handler().OnDelete(pods("10.0.0.1", "10.0.0.2"))
 		pass(textPause)
@@ -182,11 +188,7 @@ func TestForgetInFlight(t *testing.T) {
 // TestForgetStopsTheReminder of a text that has changed.
 func TestForgetStopsTheReminder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		data, told := &answers{}, &woken{}
-		data.set(first, notFound)
-		c := checker(t, indexed(pods("10.0.0.1")), data.ask, told.wake)
-		check(t, c, atHTTP)
-		synctest.Wait()
+		c, data, told := awaiting(t, indexed(pods("10.0.0.1")), first)
 		c.Forget(key(hello))
 		pass(time.Minute)
 		if told.count() != 0 || data.count() != 1 {

@@ -146,6 +146,7 @@ func (h Host) joined(name string, pid int, ended <-chan error) error {
 		}
 		select {
 		case err := <-ended:
+			//nolint:errorlint // a program that ends well has no error
 			return fmt.Errorf("it ended at once (%v); its log says:\n%s", err, h.LogTail(name, 5))
 		default:
 			return errors.New("it has not joined its control groups")

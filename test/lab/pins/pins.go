@@ -212,6 +212,7 @@ func (b Builder) ModuleDir(ctx context.Context, g Group, module string) (string,
 	out, err := cmd.Output()
 	var found struct{ Dir, Error string }
 	if json.Unmarshal(out, &found) != nil || err != nil || found.Dir == "" {
+		//nolint:errorlint // go may end well and have found nothing
 		return "", fmt.Errorf("source of module %s, pinned in %s: %s (%v)", module, g.Module, found.Error, err)
 	}
 	return found.Dir, nil

@@ -5,6 +5,7 @@ package platform
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -96,8 +97,11 @@ func (s Sources) read(patterns ...string) ([]byte, error) {
 	var all []unstructured.Unstructured
 	for _, p := range patterns {
 		files, err := filepath.Glob(p)
-		if err != nil || len(files) == 0 {
-			return nil, fmt.Errorf("manifests %s: none found (%v)", p, err)
+		if err == nil && len(files) == 0 {
+			err = errors.New("none found")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("manifests %s: %w", p, err)
 		}
 		for _, f := range files {
 			text, err := os.ReadFile(f)
