@@ -134,11 +134,11 @@ func (it item) gateway() (Gateway, error) {
 		{"namespace", it.Namespace}, {"name", it.Name}, {"service", it.Service},
 	} {
 		if field.value == "" {
-			return Gateway{}, fmt.Errorf("%s is missing", field.name)
+			return Gateway{}, fmt.Errorf("%s is missing; a gateway needs namespace, name and service", field.name)
 		}
 	}
 	if _, err := metav1.LabelSelectorAsSelector(it.LabelSelector); err != nil {
-		return Gateway{}, fmt.Errorf("labelSelector: %w", err)
+		return Gateway{}, fmt.Errorf("labelSelector: %w; correct it, or leave it out for the default gateway", err)
 	}
 	service, host, err := parseService(it.Service)
 	if err != nil {
