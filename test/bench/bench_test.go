@@ -73,8 +73,8 @@ func processor(b *testing.B) time.Duration {
 func TestMemoryIsFlat(t *testing.T) {
 	for _, mode := range modes {
 		t.Run(mode, func(t *testing.T) {
-			few, many := services(t, mode, 10), services(t, mode, 1000)
-			alike(t, "one Ingress among 10 and among 1000", perThing(few, 1, 0), perThing(many, 1, 0))
+			few, many := services(t, mode, 10), services(t, mode, 200)
+			alike(t, "one Ingress among 10 and among 200", perThing(few, 1, 0), perThing(many, 1, 0))
 			alike(t, "each of 50 and of 500 hosts", perThing(manyHosts(t, mode, 50), 50, 0), perThing(manyHosts(t, mode, 500), 500, 0))
 		})
 	}
