@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/net-mesh/net-mesh/pkg/cli"
 )
 
 // TestExitCodes holds what other programs rely on, with a word of what is said.
@@ -73,6 +75,23 @@ func TestExitCodes(t *testing.T) {
 		}
 		if code == 2 && out != "" {
 			t.Errorf("netmesh %s: wrong usage, and yet it prints %s", tt.command, out)
+		}
+	}
+}
+
+// TestPluginOfKubectl: help and errors name what was typed.
+func TestPluginOfKubectl(t *testing.T) {
+	for _, tt := range []struct{ args, says string }{
+		{"explain --help", "  kubectl netmesh explain http://hello --from shop/default"},
+		{"explain --help", "Usage:\n  kubectl netmesh explain URL"},
+		{"--help", "\n    kubectl netmesh lint -f world.yaml"},
+		{"translate --help", "| kubectl netmesh translate -f -"},
+		{"lint -x", "kubectl netmesh: unknown shorthand flag"},
+	} {
+		var out bytes.Buffer
+		cli.Run("/usr/local/bin/kubectl-netmesh", strings.Fields(tt.args), nil, &out, &out)
+		if !strings.Contains(out.String(), tt.says) {
+			t.Errorf("%s does not say %q:\n%s", tt.args, tt.says, out.String())
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/net-mesh/net-mesh/pkg/finding"
+	"github.com/net-mesh/net-mesh/pkg/model"
 	"github.com/net-mesh/net-mesh/pkg/plan"
 )
 
@@ -133,7 +134,7 @@ func movesOf(is translated, public, private []plan.Address) []moved {
 	var out []moved
 	for _, m := range []moved{
 		{Scope: "External", Before: addresses(public), After: addresses(is.Plan.Public)},
-		{Scope: "Local", Before: addresses(private), After: addresses(is.Plan.Private), Note: placeholder(private, is.Plan.Private)},
+		{Scope: "Local", Before: addresses(private), After: addresses(is.Plan.Private), Note: is.placeholder(private)},
 	} {
 		if m.Ingress = is.Model.Name.String(); m.Before != m.After {
 			out = append(out, m)
@@ -144,9 +145,14 @@ func movesOf(is translated, public, private []plan.Address) []moved {
 
 // placeholder says what Serving does with the Service that carries a Route's cluster-local
 // name: it is of type ExternalName where there is an address, of type ClusterIP where only
-// the mesh serves, and its type cannot be changed back without deleting it.
-func placeholder(was, is []plan.Address) string {
-	if len(was) == 0 || len(is) == 0 || was[0].MeshOnly == is[0].MeshOnly {
+// the mesh serves, and its type cannot be changed back without deleting it. Ingresses
+// without such a name, as of DomainMappings, have none.
+func (t translated) placeholder(was []plan.Address) string {
+	is := t.Plan.Private
+	inCluster := slices.ContainsFunc(t.Model.VirtualHosts, func(vh model.VirtualHost) bool {
+		return slices.ContainsFunc(vh.Hosts, func(h model.Host) bool { return len(h.Short) > 0 })
+	})
+	if !inCluster || len(was) == 0 || len(is) == 0 || was[0].MeshOnly == is[0].MeshOnly {
 		return ""
 	}
 	if is[0].MeshOnly {

@@ -44,25 +44,10 @@ Exit codes: 0 at least one of the entries routes it, 1 none does (a redirect is 
 	c.Flags().StringArrayVarP(&asked.headers, "header", "H", nil, "header of the request, 'NAME: VALUE'; may be repeated")
 	format := output(c, "text", "mermaid", "html", "json")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		q, err := ask(args[0], asked)
+		a, err := asked.explain(c, &in, args[0])
 		if err != nil {
 			return err
 		}
-		d, err := in.documents(c)
-		if err != nil {
-			return err
-		}
-		unknown, err := d.addServerless(c.Context())
-		if err != nil {
-			return err
-		}
-		w, err := d.world(c.Context(), in.clusterDomain, change{})
-		if err != nil {
-			return err
-		}
-		w.warnings = append(w.warnings, unknown...)
-		w.printWarnings(c.ErrOrStderr())
-		a := w.explain(q)
 		if err := a.print(c.OutOrStdout(), format.value); err != nil {
 			return err
 		}
@@ -72,6 +57,29 @@ Exit codes: 0 at least one of the entries routes it, 1 none does (a redirect is 
 		return nil
 	}
 	return c
+}
+
+// explain reads the world and asks it.
+func (a asked) explain(c *cobra.Command, in *input, url string) (answer, error) {
+	q, err := ask(url, a)
+	if err != nil {
+		return answer{}, err
+	}
+	d, err := in.documents(c)
+	if err != nil {
+		return answer{}, err
+	}
+	unknown, err := d.addServerless(c.Context())
+	if err != nil {
+		return answer{}, err
+	}
+	w, err := d.world(c.Context(), in.clusterDomain, change{})
+	if err != nil {
+		return answer{}, err
+	}
+	w.warnings = append(w.warnings, unknown...)
+	w.printWarnings(c.ErrOrStderr())
+	return w.explain(q), nil
 }
 
 // addServerless reads which revisions the activator stands before. Who may not know is

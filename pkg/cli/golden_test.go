@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -50,6 +51,8 @@ var transcripts = map[string]string{
 	"explain-mermaid":             "explain http://hello.shop.svc.cluster.local -f hello.yaml -f mesh-only.yaml -o mermaid",
 	"explain-mermaid-no":          "explain http://hello.shop.example.com -f hello.yaml -f gateways.yaml --via mesh -o mermaid",
 	"explain-json":                "explain http://hello.shop.svc.cluster.local -f hello.yaml -f mesh-only.yaml -o json",
+	"explain-disputed-json":       "explain http://hello.shop.svc.cluster.local -f hello.yaml -f rival.yaml -f gateways.yaml --via mesh -o json",
+	"explain-from-json":           "explain http://hello/ --from shop/default -f hello.yaml -f gateways.yaml -f serverless.yaml -o json",
 	"explain-html":                "explain http://hello --from shop/default -f hello.yaml -f gateways.yaml -f serverless.yaml -o html",
 	"explain-html-no":             "explain http://paths.shop/cart -f paths.yaml -f mesh-only.yaml -o html",
 	"explain-from":                "explain http://hello --from shop/default -f hello.yaml -f gateways.yaml -f serverless.yaml",
@@ -63,6 +66,7 @@ var transcripts = map[string]string{
 	"diff-set-both":               "diff -f hello.yaml -f gateways.yaml --set config-istio.local-gateways=[] --set config-istio.external-gateways=[]",
 	"diff-mode":                   "diff -f hello.yaml -f gateways.yaml --mode half-mesh",
 	"diff-modes":                  "diff -f hello.yaml -f mesh-only.yaml --mode mesh-only:gateway",
+	"diff-mode-no-placeholder":    "diff -f tls.yaml -f gateways.yaml --mode half-mesh",
 	"diff-mode-same":              "diff -f hello.yaml -f gateways.yaml --mode gateway",
 	"lint-misspelt":               "lint -f misspelt.yaml",
 	"diff-to":                     "diff -f hello.yaml -f gateways.yaml --to rival.yaml --to gateways.yaml",
@@ -113,13 +117,31 @@ func TestNoOrphans(t *testing.T) {
 	}
 }
 
-// TestReadmeIsTrue: the transcripts of the README are those of the golden files.
-func TestReadmeIsTrue(t *testing.T) {
-	readme := read(t, "../../README.md")
-	for _, name := range []string{"explain-abbreviation", "diff-set"} {
-		out, _, _ := strings.Cut(read(t, filepath.Join("testdata/golden", name+".txt")), "--- standard error")
-		if !strings.Contains(readme, out) {
-			t.Errorf("the README does not show %s as it is", name)
+// TestSchemaIsDescribed: whoever reads the JSON finds every field in the documentation.
+func TestSchemaIsDescribed(t *testing.T) {
+	docs := read(t, "../../docs/netmesh.md")
+	for _, name := range []string{"explain-json", "explain-disputed-json", "explain-from-json"} {
+		text, _, _ := strings.Cut(read(t, filepath.Join("testdata/golden", name+".txt")), "--- standard error")
+		for _, m := range regexp.MustCompile(`"(\w+)": `).FindAllStringSubmatch(text, -1) {
+			if !strings.Contains(docs, "`"+m[1]) && !strings.Contains(docs, "."+m[1]) {
+				t.Errorf("docs/netmesh.md does not describe %s of %s", m[1], name)
+			}
+		}
+	}
+}
+
+// TestDocumentsAreTrue: the transcripts of the documentation are those of the golden files.
+func TestDocumentsAreTrue(t *testing.T) {
+	for file, names := range map[string][]string{
+		"../../README.md":       {"explain-from", "diff-mode"},
+		"../../docs/netmesh.md": {"explain-abbreviation", "diff-modes"},
+	} {
+		text := read(t, file)
+		for _, name := range names {
+			out, _, _ := strings.Cut(read(t, filepath.Join("testdata/golden", name+".txt")), "--- standard error")
+			if !strings.Contains(text, out) {
+				t.Errorf("%s does not show %s as it is", file, name)
+			}
 		}
 	}
 }

@@ -54,7 +54,7 @@ func (w *world) whyNotLabel(q question) []string {
 		case h.Backing == model.AliasService:
 			why = append(why, fmt.Sprintf("the Service behind %s is of type ExternalName, and Istio gives the single label to its target, not to Ingress %s; ask for %s", h.Name, t.Model.Name, h.Name))
 		case h.Backing == model.NoService:
-			why = append(why, fmt.Sprintf("no Service is called %s, so DNS does not know it, and Ingress %s is served under its longer names only; ask for %s", h.Name, t.Model.Name, h.Name))
+			why = append(why, fmt.Sprintf("there is no Service %s, without which neither DNS nor Istio knows its first label alone; Ingress %s is served under its longer names", h.Name, t.Model.Name))
 		}
 	}
 	return why

@@ -3,6 +3,7 @@ package cli_test
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -140,11 +141,18 @@ func (s *server) list(w http.ResponseWriter, r *http.Request, gvr schema.GroupVe
 	if err != nil {
 		s.t.Error(err)
 	}
-	items := []any{}
+	items, kind := []any{}, "List"
 	for _, o := range s.objects {
 		if is(o, gvr) && (namespace == "" || o.GetNamespace() == namespace) &&
 			byLabel.Matches(labels.Set(o.GetLabels())) && byField.Matches(fields.Set{"metadata.name": o.GetName()}) {
-			items = append(items, o.Object)
+			kind = o.GetKind() + "List"
+			item := maps.Clone(o.Object)
+			if gvr.Group == "" {
+				// As the API server does with its own kinds.
+				delete(item, "kind")
+				delete(item, "apiVersion")
+			}
+			items = append(items, item)
 		}
 	}
 	metadata := map[string]any{}
@@ -155,7 +163,7 @@ func (s *server) list(w http.ResponseWriter, r *http.Request, gvr schema.GroupVe
 		}
 		items = items[from : from+1]
 	}
-	answer(w, map[string]any{"apiVersion": gvr.GroupVersion().String(), "kind": "List", "metadata": metadata, "items": items})
+	answer(w, map[string]any{"apiVersion": gvr.GroupVersion().String(), "kind": kind, "metadata": metadata, "items": items})
 }
 
 // parsePath reads /api/v1/... and /apis/GROUP/VERSION/... .

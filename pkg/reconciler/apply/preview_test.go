@@ -4,10 +4,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-
 	istiov1 "istio.io/client-go/pkg/apis/networking/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"knative.dev/networking/pkg/apis/networking"
 
 	"github.com/net-mesh/net-mesh/pkg/model"
 	"github.com/net-mesh/net-mesh/pkg/resources"
@@ -84,9 +85,18 @@ func TestPreviewTellsOfSourcesThatHaveGone(t *testing.T) {
 	promised := resources.SecretCopy{Labels: map[string]string{}}
 	promised.From.Namespace, promised.From.Name = "apps", "cert"
 	promised.To.Namespace, promised.To.Name = "istio-system", "copy"
-	changes, err := NewWriter(nil, nil, NewCaches()).Preview(owner, resources.Set{Secrets: []resources.SecretCopy{promised}})
+	caches := NewCaches()
+	if err := caches.Add(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "istio-system", Name: "copy", Labels: map[string]string{
+		networking.OriginSecretNamespaceLabelKey: "apps", resources.OwnerNamespaceLabel: "apps", resources.IngressLabel: "hello",
+	}}}); err != nil {
+		t.Fatal(err)
+	}
+	changes, err := NewWriter(nil, nil, caches).Preview(owner, resources.Set{Secrets: []resources.SecretCopy{promised}})
 	if err == nil || len(changes) > 0 {
-		t.Errorf("%v, %+v", err, changes)
+		t.Errorf("the copy stays, and it is told that it cannot be kept up: %v, %+v", err, changes)
+	}
+	if changes, err = NewWriter(nil, nil, caches).Preview(owner, resources.Set{}); err != nil || len(changes) != 1 || changes[0].Verb != Delete {
+		t.Errorf("a copy that is not wanted goes: %v, %+v", err, changes)
 	}
 }
 
