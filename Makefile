@@ -59,8 +59,9 @@ lab: ## build the lab program
 	@go build -o $(LAB) ./hack/lab
 
 .PHONY: netmesh
-netmesh: ## build the netmesh command line
+netmesh: ## build the netmesh command line, and kubectl-netmesh, its name as a plugin of kubectl
 	go build -o bin/netmesh ./cmd/netmesh
+	ln -sf netmesh bin/kubectl-netmesh
 
 .PHONY: goldens
 goldens: ## rewrite the golden files; look at every difference before it is committed

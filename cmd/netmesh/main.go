@@ -1,5 +1,5 @@
-// Command netmesh shows what the controller makes of Knative's Ingresses, and why,
-// without a cluster.
+// Command netmesh shows what the controller makes of Knative's Ingresses, and why. Called
+// kubectl-netmesh it is a plugin of kubectl.
 package main
 
 import (
@@ -9,5 +9,5 @@ import (
 )
 
 func main() {
-	os.Exit(cli.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(cli.Run(os.Args[0], os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

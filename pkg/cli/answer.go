@@ -3,15 +3,22 @@ package cli
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/net-mesh/net-mesh/pkg/model"
 	"github.com/net-mesh/net-mesh/pkg/plan"
 )
 
-// answer is what becomes of one request.
+// schemaName names the structure of an answer's JSON. Fields may be added to it; a change of
+// meaning gets another name.
+const schemaName = "netmesh.explain/v1"
+
+// answer is what becomes of one request. Its JSON is described in docs/netmesh.md.
 type answer struct {
+	Schema string `json:"schema"`
 	URL    string `json:"url"`
+	// From is the caller, where it is given.
+	From *caller `json:"from,omitempty"`
+	// Host is the one that is asked for, in full where it was an abbreviation.
 	Host   string `json:"host"`
 	Path   string `json:"path"`
 	Routed bool   `json:"routed"`
@@ -19,6 +26,8 @@ type answer struct {
 	Ways []way `json:"ways"`
 	// Because says why there is no way at all.
 	Because []string `json:"because,omitempty"`
+	// Notes are worth knowing, of all ways.
+	Notes []string `json:"notes,omitempty"`
 	// Decisions are those of the Plans that concern the host.
 	Decisions []decision `json:"decisions"`
 	// Findings are those about rules that name the host; a route may exist and yet lead
@@ -35,8 +44,8 @@ type way struct {
 	// Because says why it is not Routed, or what is not known though it is.
 	Because string `json:"because,omitempty"`
 	// Field of the Ingress in which the route was written.
-	Field string       `json:"field,omitempty"`
-	Route *model.Route `json:"route,omitempty"`
+	Field string `json:"field,omitempty"`
+	Route *route `json:"route,omitempty"`
 	// Rivals are other Ingresses that claim the host at this entry alike.
 	Rivals []string `json:"rivals,omitempty"`
 }
@@ -64,13 +73,26 @@ type claim struct {
 }
 
 func (w *world) explain(q question) answer {
-	a := answer{URL: q.url, Host: q.request.Host, Path: q.request.Path, Ways: []way{}, Decisions: []decision{}, Findings: shown(w.findingsAbout(q.request.Host))}
-	for _, entry := range w.entries(q.via) {
+	q = q.within(w.config.ClusterDomain)
+	a := answer{
+		Schema: schemaName, URL: q.url, From: q.from, Host: q.request.Host, Path: q.request.Path,
+		Ways: []way{}, Decisions: []decision{}, Findings: shown(w.findingsAbout(q.request.Host)),
+	}
+	if q.single != "" {
+		a.Notes = append(a.Notes, fmt.Sprintf("%s, asked for in namespace %s, means %s", q.single, q.from.Namespace, q.request.Host))
+	}
+	for _, entry := range w.entries(q) {
 		a.Ways = append(a.Ways, w.ways(entry, q)...)
+		if entry == plan.MeshEntry && q.from != nil && q.via == "" {
+			if a.settled() {
+				break
+			}
+			a.Notes = append(a.Notes, "the caller's sidecar has no rule for this request and, as Istio is set up by default, passes it on to where DNS leads; the gateways below are where that may be")
+		}
 	}
 	a.Routed = slices.ContainsFunc(a.Ways, func(one way) bool { return one.Outcome == routed })
 	if len(a.Ways) == 0 {
-		a.Because = w.whyNone(q)
+		a.Notes, a.Because = nil, w.whyNone(q)
 	}
 	for _, t := range w.ingresses {
 		a.Decisions = append(a.Decisions, t.decisions(q, a.Ways)...)
@@ -78,10 +100,15 @@ func (w *world) explain(q question) answer {
 	return a
 }
 
+// settled says whether the sidecar answers for the host, be it with 404.
+func (a answer) settled() bool {
+	return slices.ContainsFunc(a.Ways, func(one way) bool { return one.Outcome != noListener })
+}
+
 // entries are those of all Exposures, the mesh first, or the one that is asked for.
-func (w *world) entries(via plan.Entry) []plan.Entry {
-	if via != "" {
-		return []plan.Entry{via}
+func (w *world) entries(q question) []plan.Entry {
+	if q.via != "" {
+		return []plan.Entry{q.via}
 	}
 	var gateways []plan.Entry
 	for _, t := range w.ingresses {
@@ -101,6 +128,9 @@ func (w *world) ways(entry plan.Entry, q question) []way {
 	var best []claim
 	length := 0
 	for _, t := range w.ingresses {
+		if q.single != "" && (entry != plan.MeshEntry || !t.addsLabel(q.request.Host)) {
+			continue
+		}
 		for _, e := range t.Plan.Exposures {
 			served := t.at(entry, e)
 			n := served.Covers(q.request.Host)
@@ -115,7 +145,7 @@ func (w *world) ways(entry plan.Entry, q question) []way {
 	}
 	var out []way
 	for _, c := range best {
-		one := c.follow(entry, q)
+		one := c.follow(w, entry, q)
 		for _, other := range best {
 			if other.by.Model.Name != c.by.Model.Name {
 				one.Rivals = append(one.Rivals, other.by.Model.Name.String())
@@ -145,50 +175,45 @@ func (t translated) at(entry plan.Entry, e plan.Exposure) model.VirtualHost {
 }
 
 func (t translated) added(name string) []string {
-	for _, vh := range t.Model.VirtualHosts {
-		for _, h := range vh.Hosts {
-			if h.Name == name && h.Backing == model.ClusterIPService {
-				return h.Short
-			}
-		}
+	if h, ok := t.host(name); ok && h.Backing == model.ClusterIPService {
+		return h.Short
 	}
 	return nil
 }
 
+// addsLabel says whether Istio lets callers of its namespace use the first label of a
+// host alone.
+func (t translated) addsLabel(name string) bool {
+	h, ok := t.host(name)
+	return ok && h.Backing == model.ClusterIPService
+}
+
+func (t translated) host(name string) (model.Host, bool) {
+	for _, vh := range t.Model.VirtualHosts {
+		for _, h := range vh.Hosts {
+			if h.Name == name {
+				return h, true
+			}
+		}
+	}
+	return model.Host{}, false
+}
+
 // follow says what the Exposure does with the request.
-func (c claim) follow(entry plan.Entry, q question) way {
+func (c claim) follow(w *world, entry plan.Entry, q question) way {
 	name := c.by.Model.Name
 	one := way{Entry: entry, Ingress: name.String(), VirtualService: name.Namespace + "/" + c.exposure.Name}
 	one.Outcome, one.Because = c.by.listen(entry, q)
 	if one.Outcome != routed {
 		return one
 	}
-	route, ok := c.served.Match(q.request)
+	found, ok := c.served.Match(q.request)
 	if !ok {
 		one.Outcome = noRoute
 		one.Because = "the host is served, but none of its routes takes this path with these headers; they take " + conditions(c.served.Routes)
 		return one
 	}
-	one.Route = &route
-	one.Field = fmt.Sprintf("spec.rules[%d].http.paths[%d]", route.Source.Rule, route.Source.Path)
+	one.Route = w.route(found, entry, q.from)
+	one.Field = fmt.Sprintf("spec.rules[%d].http.paths[%d]", found.Source.Rule, found.Source.Path)
 	return one
-}
-
-func conditions(routes []model.Route) string {
-	var all []string
-	for _, r := range routes {
-		all = append(all, condition(r.Match))
-	}
-	return strings.Join(all, "; or ")
-}
-
-func condition(m model.Match) string {
-	words := "any path"
-	if m.PathPrefix != "" {
-		words = "paths that begin with " + m.PathPrefix
-	}
-	for i, h := range m.Headers {
-		words += []string{" with ", " and "}[min(i, 1)] + h.Key + ": " + h.Value
-	}
-	return words
 }

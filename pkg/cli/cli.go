@@ -1,11 +1,14 @@
 // Package cli answers: what would the controller make of this world, and why? It is
-// the controller's own line, over objects that are written down in files.
+// the controller's own line, over objects of a live cluster or written down in files.
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -25,14 +28,22 @@ type exit int
 
 func (e exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
-// Run runs one command line and returns its exit code.
-func Run(args []string, in io.Reader, out, problems io.Writer) int {
-	root := command()
+// plugin is what kubectl looks for when it is asked for "kubectl netmesh".
+const plugin = "kubectl-netmesh"
+
+// Run runs one command line and returns its exit code. The program is the path by which it
+// was called.
+func Run(program string, args []string, in io.Reader, out, problems io.Writer) int {
+	name := "netmesh"
+	if filepath.Base(program) == plugin {
+		name = "kubectl netmesh"
+	}
+	root := command(name)
 	root.SetArgs(args)
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(problems)
-	err := root.Execute()
+	err := root.ExecuteContext(context.Background())
 	var code exit
 	switch {
 	case err == nil:
@@ -41,40 +52,52 @@ func Run(args []string, in io.Reader, out, problems io.Writer) int {
 		return int(code)
 	}
 	for line := range strings.Lines(err.Error()) {
-		fmt.Fprintln(problems, "netmesh:", printable(line))
+		fmt.Fprintln(problems, name+":", printable(line))
 	}
 	return usage
 }
 
-const about = `netmesh shows what the net-mesh controller makes of Knative's Ingresses, and why.
+const about = `netmesh shows what the net-mesh controller makes of Knative's Ingresses, and why. It runs the
+controller's own translation, and changes nothing.
 
-It reads objects from files, folders or standard input, never from a cluster, and runs
-the controller's own translation over them. What to feed it:
+It reads the live cluster of the kubeconfig: the Ingresses, config-istio and config-network, and of
+other objects those that the controller would look at. With -f it reads documents instead:
 
-    kubectl get king,services,secrets,gateways.networking.istio.io -A -o yaml > world.yaml
+    kubectl get king,sks,services,secrets,gateways.networking.istio.io -A -o yaml > world.yaml
     kubectl -n knative-serving get configmap config-istio config-network -o yaml > config.yaml
     netmesh lint -f world.yaml -f config.yaml
 
-These kinds are read: Ingress (Knative's), Service and Secret (Kubernetes'), Gateway
-(Istio's), and the ConfigMaps config-istio and config-network, which have their defaults
-where absent. Other kinds are ignored with a warning. Of Secrets only the certificate
-is looked at, and no key is ever printed.
+These kinds are read: Ingress and ServerlessService (Knative's), Service and Secret (Kubernetes'),
+Gateway (Istio's), and the ConfigMaps config-istio and config-network, which have their defaults
+where documents do not hold them. Other kinds are ignored with a warning. Of Secrets only the
+certificate is looked at, and no key is ever printed.
 
-Exit codes: 0 yes, 1 no, 2 wrong usage or documents that cannot be read.`
+Exit codes: 0 yes, 1 no, 2 wrong usage, or a world that cannot be read.`
 
-func command() *cobra.Command {
+func command(name string) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "netmesh",
 		Short:         "Shows what net-mesh makes of Knative's Ingresses, and why",
 		Long:          about,
 		Args:          cobra.NoArgs,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: name},
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
 	root.AddCommand(translateCommand(), lintCommand(), explainCommand(), diffCommand())
+	for _, c := range append(root.Commands(), root) {
+		c.Long = called(name, c.Long)
+		c.Example = called(name, c.Example)
+	}
 	return root
 }
+
+// commandLine is a line of help that is to be typed.
+var commandLine = regexp.MustCompile(`(?m)(^ +|\| )netmesh `)
+
+// called puts the name by which the program was called into lines of help.
+func called(name, help string) string { return commandLine.ReplaceAllString(help, "${1}"+name+" ") }
 
 // oneOf is a flag that accepts a few words.
 type oneOf struct {

@@ -6,11 +6,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/net-mesh/net-mesh/pkg/cli"
 )
 
 // TestExitCodes holds what other programs rely on, with a word of what is said.
 func TestExitCodes(t *testing.T) {
 	t.Chdir("testdata")
+	t.Setenv("KUBECONFIG", "nowhere")
 	for _, tt := range []struct {
 		command string
 		code    int
@@ -24,13 +27,23 @@ func TestExitCodes(t *testing.T) {
 		{"diff --help", 0, "Exit codes:"},
 		{"doctor", 2, "unknown command"},
 		{"translate", 2, "-f"},
-		{"lint", 2, "live cluster is not read"},
+		{"lint", 2, "no documents and no cluster"},
 		{"explain http://a.b", 2, "-f"},
 		{"diff --to hello.yaml", 2, "-f"},
 		{"translate hello.yaml", 2, "unknown command"},
 		{"translate -f hello.yaml -o xml", 2, "accepted are yaml, json, model, plan"},
 		{"lint -f hello.yaml -o yaml", 2, "accepted are text, json"},
 		{"translate -f hello.yaml --from shop/default", 2, "unknown flag"},
+		{"lint -f hello.yaml -n shop", 2, "--namespace is for the live cluster"},
+		{"lint -f hello.yaml --context x", 2, "--context is for the live cluster"},
+		{"diff -f hello.yaml --mode half-mesh --kubeconfig x", 2, "--kubeconfig is for the live cluster"},
+		{"diff -f hello.yaml --live --kubeconfig nowhere", 2, "stat nowhere"},
+		{"diff -f hello.yaml --live --to hello.yaml", 2, "none of the others can be"},
+		{"diff -f hello.yaml --mode sidecars", 2, "modes are gateway, half-mesh, local-only, mesh-only"},
+		{"diff -f hello.yaml --mode gateway:", 2, "want MODE or BEFORE:AFTER"},
+		{"diff -f hello.yaml --mode=", 2, "want MODE or BEFORE:AFTER"},
+		{"explain http://hello -f hello.yaml --from shop", 2, "want NAMESPACE/SERVICEACCOUNT"},
+		{"explain http://hello -f hello.yaml --from Shop/x", 2, "want NAMESPACE/SERVICEACCOUNT"},
 		{"translate -f hello.yaml --ingress shop/nobody", 2, "no such Ingress"},
 		{"translate -f hello.yaml --ingress hello", 2, "NAMESPACE/NAME"},
 		{"translate -f nowhere.yaml", 2, "no such file"},
@@ -45,7 +58,7 @@ func TestExitCodes(t *testing.T) {
 		{"explain http://%zz -f hello.yaml", 2, "URL"},
 		{"explain http://hello.shop -f hello.yaml --via sidecar", 2, "want mesh, or NAMESPACE/NAME"},
 		{"explain http://hello.shop -f hello.yaml -H nothing", 2, "NAME: VALUE"},
-		{"explain http://hello.shop -f hello.yaml -o html", 2, "accepted are text, mermaid, json"},
+		{"explain http://hello.shop -f hello.yaml -o pdf", 2, "accepted are text, mermaid, html, json"},
 		{"explain http://hello.shop -f hello.yaml --via a/b", 1, "not via a/b"},
 		{"diff -f hello.yaml", 2, "at least one of the flags"},
 		{"diff -f hello.yaml --to hello.yaml --set config-istio.a=b", 2, "none of the others can be"},
@@ -62,6 +75,23 @@ func TestExitCodes(t *testing.T) {
 		}
 		if code == 2 && out != "" {
 			t.Errorf("netmesh %s: wrong usage, and yet it prints %s", tt.command, out)
+		}
+	}
+}
+
+// TestPluginOfKubectl: help and errors name what was typed.
+func TestPluginOfKubectl(t *testing.T) {
+	for _, tt := range []struct{ args, says string }{
+		{"explain --help", "  kubectl netmesh explain http://hello --from shop/default"},
+		{"explain --help", "Usage:\n  kubectl netmesh explain URL"},
+		{"--help", "\n    kubectl netmesh lint -f world.yaml"},
+		{"translate --help", "| kubectl netmesh translate -f -"},
+		{"lint -x", "kubectl netmesh: unknown shorthand flag"},
+	} {
+		var out bytes.Buffer
+		cli.Run("/usr/local/bin/kubectl-netmesh", strings.Fields(tt.args), nil, &out, &out)
+		if !strings.Contains(out.String(), tt.says) {
+			t.Errorf("%s does not say %q:\n%s", tt.args, tt.says, out.String())
 		}
 	}
 }
@@ -134,7 +164,7 @@ func TestNoKeyIsPrinted(t *testing.T) {
 // TestTerminalIsNotObeyed: names come from anybody.
 func TestTerminalIsNotObeyed(t *testing.T) {
 	text := strings.ReplaceAll(read(t, "testdata/hello.yaml"), "- hello.shop.example.com", `- "\e[2Jhello\r\n.example.com"`)
-	for _, args := range [][]string{{"lint"}, {"explain", "http://x\u009b2J.y"}, {"explain", "http://x.y", "-H", "Host: \x1b[2J"}} {
+	for _, args := range [][]string{{"lint"}, {"explain", "http://x\u009b2J.y"}, {"explain", "http://x.y", "-H", "Host: \x1b[2J"}, {"explain", "http://x.y/\x1b[2J", "-o", "html"}} {
 		out, problems, code := run([]byte(text), append(args, "-f", "-")...)
 		if code == 2 && args[0] == "lint" {
 			t.Error(problems)
@@ -187,7 +217,7 @@ func FuzzRun(f *testing.F) {
 func everyCommand(t *testing.T, name, text string) {
 	t.Helper()
 	for _, args := range [][]string{
-		{"translate"}, {"lint"}, {"explain", "http://hello.shop"}, {"diff", "--set", "config-istio.local-gateways=[]"},
+		{"translate"}, {"lint"}, {"explain", "http://hello.shop"}, {"explain", "http://hello", "--from", "shop/default", "-o", "html"}, {"diff", "--set", "config-istio.local-gateways=[]"},
 	} {
 		_, problems, code := run([]byte(text), append(args, "-f", "-")...)
 		if code < 0 || code > 2 || (code == 2 && problems == "") {

@@ -13,14 +13,17 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/net-mesh/net-mesh/pkg/finding"
+	"github.com/net-mesh/net-mesh/pkg/model"
 	"github.com/net-mesh/net-mesh/pkg/plan"
 )
 
 // difference is what a change does to everything the controller writes.
 type difference struct {
-	Added     []finding.Ref `json:"added"`
-	Changed   []changed     `json:"changed"`
-	Removed   []finding.Ref `json:"removed"`
+	Added   []finding.Ref `json:"added"`
+	Changed []changed     `json:"changed"`
+	Removed []finding.Ref `json:"removed"`
+	// Refused are objects of somebody else that have names the controller needs.
+	Refused   []finding.Ref `json:"refused"`
 	Addresses []moved       `json:"addresses"`
 }
 
@@ -37,11 +40,13 @@ type moved struct {
 	Scope   string `json:"scope"`
 	Before  string `json:"before"`
 	After   string `json:"after"`
+	// Note says what becomes of the placeholder Service, where its type changes.
+	Note string `json:"note,omitempty"`
 }
 
 // compare lists the differences in the order of names.
 func compare(before, after *world) (difference, error) {
-	d := difference{Added: []finding.Ref{}, Changed: []changed{}, Removed: []finding.Ref{}, Addresses: moves(before, after)}
+	d := difference{Added: []finding.Ref{}, Changed: []changed{}, Removed: []finding.Ref{}, Refused: []finding.Ref{}, Addresses: moves(before, after)}
 	old, err := before.written()
 	if err != nil {
 		return d, err
@@ -116,26 +121,53 @@ func moves(before, after *world) []moved {
 	out := []moved{}
 	for _, is := range after.ingresses {
 		for _, was := range before.ingresses {
-			if was.Model.Name != is.Model.Name {
-				continue
-			}
-			for _, m := range []moved{
-				{Scope: "External", Before: addresses(was.Plan.Public), After: addresses(is.Plan.Public)},
-				{Scope: "Local", Before: addresses(was.Plan.Private), After: addresses(is.Plan.Private)},
-			} {
-				if m.Ingress = is.Model.Name.String(); m.Before != m.After {
-					out = append(out, m)
-				}
+			if was.Model.Name == is.Model.Name {
+				out = append(out, movesOf(is, was.Plan.Public, was.Plan.Private)...)
 			}
 		}
 	}
 	return out
 }
 
+// movesOf compares the addresses of one Ingress with those it had.
+func movesOf(is translated, public, private []plan.Address) []moved {
+	var out []moved
+	for _, m := range []moved{
+		{Scope: "External", Before: addresses(public), After: addresses(is.Plan.Public)},
+		{Scope: "Local", Before: addresses(private), After: addresses(is.Plan.Private), Note: is.placeholder(private)},
+	} {
+		if m.Ingress = is.Model.Name.String(); m.Before != m.After {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// placeholder says what Serving does with the Service that carries a Route's cluster-local
+// name: it is of type ExternalName where there is an address, of type ClusterIP where only
+// the mesh serves, and its type cannot be changed back without deleting it. Ingresses
+// without such a name, as of DomainMappings, have none.
+func (t translated) placeholder(was []plan.Address) string {
+	is := t.Plan.Private
+	inCluster := slices.ContainsFunc(t.Model.VirtualHosts, func(vh model.VirtualHost) bool {
+		return slices.ContainsFunc(vh.Hosts, func(h model.Host) bool { return len(h.Short) > 0 })
+	})
+	if !inCluster || len(was) == 0 || len(is) == 0 || was[0].MeshOnly == is[0].MeshOnly {
+		return ""
+	}
+	if is[0].MeshOnly {
+		return "Serving then changes the type of the Route's placeholder Service from ExternalName to ClusterIP; callers may see the old address until their DNS answers expire"
+	}
+	return "Serving then deletes the Route's placeholder Service, of type ClusterIP, and creates it as ExternalName; its name may fail to resolve for a moment"
+}
+
 func addresses(all []plan.Address) string {
 	var words []string
 	for _, a := range all {
 		words = append(words, cmp.Or(a.DomainInternal, "MeshOnly"))
+	}
+	if len(words) == 0 {
+		return "none"
 	}
 	return strings.Join(words, ", ")
 }
@@ -149,7 +181,7 @@ func (d difference) print(to io.Writer, format string) error {
 	} else if _, err := io.WriteString(to, d.text()); err != nil {
 		return err
 	}
-	if len(d.Added)+len(d.Changed)+len(d.Removed)+len(d.Addresses) > 0 {
+	if len(d.Added)+len(d.Changed)+len(d.Removed)+len(d.Refused)+len(d.Addresses) > 0 {
 		return exit(no)
 	}
 	return nil
@@ -163,8 +195,14 @@ func (d difference) text() string {
 	for _, ref := range d.Removed {
 		fmt.Fprintf(&out, "- %s %s\n", ref.Kind, nameOf(ref))
 	}
+	for _, ref := range d.Refused {
+		fmt.Fprintf(&out, "! %s %s belongs to somebody else\n", ref.Kind, nameOf(ref))
+	}
 	for _, m := range d.Addresses {
 		fmt.Fprintf(&out, "~ address of Ingress %s, scope %s: %s -> %s\n", m.Ingress, m.Scope, m.Before, m.After)
+		if m.Note != "" {
+			fmt.Fprintf(&out, "  %s\n", m.Note)
+		}
 	}
 	for _, c := range d.Changed {
 		fmt.Fprintf(&out, "~ %s %s\n%s", c.Kind, nameOf(c.Ref), c.Diff)

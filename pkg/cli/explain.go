@@ -1,57 +1,53 @@
 package cli
 
 import (
-	"fmt"
-	"net/url"
-	"strings"
+	"context"
 
 	"github.com/spf13/cobra"
-
-	"github.com/net-mesh/net-mesh/pkg/model"
-	"github.com/net-mesh/net-mesh/pkg/plan"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func explainCommand() *cobra.Command {
 	var in input
-	var via string
-	var headers []string
+	var asked asked
 	c := &cobra.Command{
-		Use:   "explain URL -f PATH...",
+		Use:   "explain URL [-f PATH...]",
 		Short: "Print the way of one request, and why it goes there",
 		Long: `Prints which Ingress, host and path serve a request, at which entry, with which backends, weights and
-headers set, and the decisions that led there. An entry is "mesh", the caller's own sidecar, or a
-Gateway. Without --via every entry that has the host is shown.
+headers set, what stands between, and the decisions that led there. An entry is "mesh", the caller's
+own sidecar, or a Gateway. Without --via and --from every entry that has the host is shown.
+
+--from names a caller that has a sidecar. Its sidecar comes first; gateways are shown only where that
+has no rule for the request. A host without a dot is looked up in the caller's namespace.
+
+The identities are those of mTLS between proxies: who has no sidecar shows none, and sees none.
+The activator stands between while the ServerlessService of a revision is in mode Proxy; where that is
+not known both ways are shown.
 
 The scheme chooses between servers with and without TLS. A port in the URL is not looked at, and
-"-H 'Host: NAME'" replaces the URL's host, as it does with curl. Where the caller runs, and what
-policies let it do, plays no part.
+"-H 'Host: NAME'" replaces the URL's host, as it does with curl. What policies let a caller do plays
+no part.
+
+-o html is one file that needs no other; -o json is described in docs/netmesh.md.
 
 Exit codes: 0 at least one of the entries routes it, 1 none does (a redirect is no route),
-2 wrong usage or documents that cannot be read.`,
-		Example: "  netmesh explain http://hello.default.svc.cluster.local/api -f world.yaml --via mesh\n" +
-			"  netmesh explain https://hello.example.com -f world.yaml -H 'Knative-Serving-Tag: blue' -o mermaid",
+2 wrong usage, or a world that cannot be read.`,
+		Example: "  netmesh explain http://hello --from shop/default\n" +
+			"  netmesh explain http://hello.default.svc.cluster.local/api -f world.yaml --via mesh\n" +
+			"  netmesh explain https://hello.example.com -H 'Knative-Serving-Tag: blue' -o html > way.html",
 		Args: cobra.ExactArgs(1),
 	}
 	in.flags(c)
-	c.Flags().StringVar(&via, "via", "", `the one entry to look at: mesh, or NAMESPACE/NAME of a Gateway`)
+	c.Flags().StringVar(&asked.via, "via", "", `the one entry to look at: mesh, or NAMESPACE/NAME of a Gateway`)
+	c.Flags().StringVar(&asked.from, "from", "", "the caller, NAMESPACE/SERVICEACCOUNT; it has a sidecar")
 	// Not a slice, which would split values at their commas.
-	c.Flags().StringArrayVarP(&headers, "header", "H", nil, "header of the request, 'NAME: VALUE'; may be repeated")
-	format := output(c, "text", "mermaid", "json")
+	c.Flags().StringArrayVarP(&asked.headers, "header", "H", nil, "header of the request, 'NAME: VALUE'; may be repeated")
+	format := output(c, "text", "mermaid", "html", "json")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		q, err := ask(args[0], headers, via)
+		a, err := asked.explain(c, &in, args[0])
 		if err != nil {
 			return err
 		}
-		files, err := in.files(c.InOrStdin())
-		if err != nil {
-			return err
-		}
-		w, err := newWorld(files, in.clusterDomain)
-		if err != nil {
-			return err
-		}
-		w.printWarnings(c.ErrOrStderr())
-		a := w.explain(q)
 		if err := a.print(c.OutOrStdout(), format.value); err != nil {
 			return err
 		}
@@ -63,44 +59,44 @@ Exit codes: 0 at least one of the entries routes it, 1 none does (a redirect is 
 	return c
 }
 
-// question is a request and the entry it comes in by; none means all.
-type question struct {
-	url     string
-	tls     bool
-	request model.Request
-	via     plan.Entry
+// explain reads the world and asks it.
+func (a asked) explain(c *cobra.Command, in *input, url string) (answer, error) {
+	q, err := ask(url, a)
+	if err != nil {
+		return answer{}, err
+	}
+	d, err := in.documents(c)
+	if err != nil {
+		return answer{}, err
+	}
+	unknown, err := d.addServerless(c.Context())
+	if err != nil {
+		return answer{}, err
+	}
+	w, err := d.world(c.Context(), in.clusterDomain, change{})
+	if err != nil {
+		return answer{}, err
+	}
+	w.warnings = append(w.warnings, unknown...)
+	w.printWarnings(c.ErrOrStderr())
+	return w.explain(q), nil
 }
 
-func ask(raw string, headers []string, via string) (question, error) {
-	if !strings.Contains(raw, "://") {
-		raw = "http://" + raw
+// addServerless reads which revisions the activator stands before. Who may not know is
+// told, and shown both ways.
+func (d *documents) addServerless(ctx context.Context) (warnings []string, err error) {
+	if d.live == nil {
+		return nil, nil
 	}
-	u, err := url.Parse(raw)
+	all, err := d.live.list(ctx, serverless, d.live.namespace, metav1.ListOptions{})
 	if err != nil {
-		return question{}, fmt.Errorf("URL: %w", err)
+		return []string{"whether the activator stands before a revision is not known: " + err.Error()}, nil
 	}
-	if (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
-		return question{}, fmt.Errorf("URL %q: want http://HOST/PATH or https://HOST/PATH", raw)
-	}
-	if namespace, name, ok := strings.Cut(via, "/"); via != "" && plan.Entry(via) != plan.MeshEntry && (!ok || namespace == "" || name == "") {
-		return question{}, fmt.Errorf("--via %q: want mesh, or NAMESPACE/NAME of a Gateway", via)
-	}
-	q := question{url: raw, tls: u.Scheme == "https", via: plan.Entry(via)}
-	// Proxies compare the path as it was sent, and without the query.
-	q.request = model.Request{Host: strings.ToLower(u.Hostname()), Path: u.EscapedPath()}
-	if q.request.Path == "" {
-		q.request.Path = "/"
-	}
-	for _, h := range headers {
-		name, value, ok := strings.Cut(h, ":")
-		if name = strings.TrimSpace(name); !ok || name == "" {
-			return question{}, fmt.Errorf("-H %q: want 'NAME: VALUE'", h)
-		}
-		if value = strings.TrimSpace(value); strings.EqualFold(name, "Host") {
-			q.request.Host = strings.ToLower(value)
-			continue
-		}
-		q.request.Headers = append(q.request.Headers, model.KV{Key: name, Value: value})
-	}
-	return q, nil
+	return nil, d.add(all)
+}
+
+// asked is a question as it is typed.
+type asked struct {
+	via, from string
+	headers   []string
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -50,16 +51,46 @@ var transcripts = map[string]string{
 	"explain-mermaid":             "explain http://hello.shop.svc.cluster.local -f hello.yaml -f mesh-only.yaml -o mermaid",
 	"explain-mermaid-no":          "explain http://hello.shop.example.com -f hello.yaml -f gateways.yaml --via mesh -o mermaid",
 	"explain-json":                "explain http://hello.shop.svc.cluster.local -f hello.yaml -f mesh-only.yaml -o json",
+	"explain-disputed-json":       "explain http://hello.shop.svc.cluster.local -f hello.yaml -f rival.yaml -f gateways.yaml --via mesh -o json",
+	"explain-from-json":           "explain http://hello/ --from shop/default -f hello.yaml -f gateways.yaml -f serverless.yaml -o json",
+	"explain-html":                "explain http://hello --from shop/default -f hello.yaml -f gateways.yaml -f serverless.yaml -o html",
+	"explain-html-no":             "explain http://paths.shop/cart -f paths.yaml -f mesh-only.yaml -o html",
+	"explain-from":                "explain http://hello --from shop/default -f hello.yaml -f gateways.yaml -f serverless.yaml",
+	"explain-from-elsewhere":      "explain http://hello --from bank/default -f hello.yaml -f gateways.yaml",
+	"explain-from-nobody":         "explain http://hello -f hello.yaml -f gateways.yaml",
+	"explain-from-to-gateway":     "explain http://hello.shop.example.com --from bank/default -f hello.yaml -f gateways.yaml",
+	"explain-from-no-service":     "explain http://paths --from shop/default -f paths.yaml -f mesh-only.yaml",
+	"explain-from-alias":          "explain http://hello --from shop/default -f hello.yaml -f alias.yaml -f mesh-only.yaml",
 	"diff-set":                    "diff -f hello.yaml -f gateways.yaml --set config-istio.local-gateways=[]",
 	"diff-set-json":               "diff -f hello.yaml -f gateways.yaml --set config-istio.local-gateways=[] -o json",
 	"diff-set-both":               "diff -f hello.yaml -f gateways.yaml --set config-istio.local-gateways=[] --set config-istio.external-gateways=[]",
+	"diff-mode":                   "diff -f hello.yaml -f gateways.yaml --mode half-mesh",
+	"diff-modes":                  "diff -f hello.yaml -f mesh-only.yaml --mode mesh-only:gateway",
+	"diff-mode-no-placeholder":    "diff -f tls.yaml -f gateways.yaml --mode half-mesh",
+	"diff-mode-same":              "diff -f hello.yaml -f gateways.yaml --mode gateway",
+	"lint-misspelt":               "lint -f misspelt.yaml",
 	"diff-to":                     "diff -f hello.yaml -f gateways.yaml --to rival.yaml --to gateways.yaml",
 	"diff-same":                   "diff -f hello.yaml -f gateways.yaml --to gateways.yaml --to hello.yaml",
 }
 
+// liveTranscripts are run on a cluster.
+var liveTranscripts = map[string]string{
+	"live-translate": "translate -n shop -o plan",
+	"live-lint":      "lint",
+	"live-explain":   "explain http://hello/api --from shop/default",
+	"live-diff":      "diff --mode mesh-only",
+	"live-diff-live": "diff --live -o json",
+	"live-diff-to":   "diff --to hello.yaml --to mesh-only.yaml",
+}
+
 func TestTranscripts(t *testing.T) {
 	t.Chdir("testdata")
-	for name, command := range transcripts {
+	transcribe(t, transcripts)
+}
+
+func transcribe(t *testing.T, commands map[string]string) {
+	t.Helper()
+	for name, command := range commands {
 		t.Run(name, func(t *testing.T) {
 			out, problems, code := run(nil, strings.Fields(command)...)
 			got := fmt.Sprintf("$ netmesh %s\n%s--- standard error\n%s--- exit code %d\n", command, out, problems, code)
@@ -79,19 +110,38 @@ func TestTranscripts(t *testing.T) {
 
 func TestNoOrphans(t *testing.T) {
 	for _, file := range glob(t, "testdata/golden/*") {
-		if _, known := transcripts[strings.TrimSuffix(filepath.Base(file), ".txt")]; !known {
+		name := strings.TrimSuffix(filepath.Base(file), ".txt")
+		if transcripts[name] == "" && liveTranscripts[name] == "" {
 			t.Error("Nobody reads", file)
 		}
 	}
 }
 
-// TestReadmeIsTrue: the transcripts of the README are those of the golden files.
-func TestReadmeIsTrue(t *testing.T) {
-	readme := read(t, "../../README.md")
-	for _, name := range []string{"explain-abbreviation", "diff-set"} {
-		out, _, _ := strings.Cut(read(t, filepath.Join("testdata/golden", name+".txt")), "--- standard error")
-		if !strings.Contains(readme, out) {
-			t.Errorf("the README does not show %s as it is", name)
+// TestSchemaIsDescribed: whoever reads the JSON finds every field in the documentation.
+func TestSchemaIsDescribed(t *testing.T) {
+	docs := read(t, "../../docs/netmesh.md")
+	for _, name := range []string{"explain-json", "explain-disputed-json", "explain-from-json"} {
+		text, _, _ := strings.Cut(read(t, filepath.Join("testdata/golden", name+".txt")), "--- standard error")
+		for _, m := range regexp.MustCompile(`"(\w+)": `).FindAllStringSubmatch(text, -1) {
+			if !strings.Contains(docs, "`"+m[1]) && !strings.Contains(docs, "."+m[1]) {
+				t.Errorf("docs/netmesh.md does not describe %s of %s", m[1], name)
+			}
+		}
+	}
+}
+
+// TestDocumentsAreTrue: the transcripts of the documentation are those of the golden files.
+func TestDocumentsAreTrue(t *testing.T) {
+	for file, names := range map[string][]string{
+		"../../README.md":       {"explain-from", "diff-mode"},
+		"../../docs/netmesh.md": {"explain-abbreviation", "diff-modes"},
+	} {
+		text := read(t, file)
+		for _, name := range names {
+			out, _, _ := strings.Cut(read(t, filepath.Join("testdata/golden", name+".txt")), "--- standard error")
+			if !strings.Contains(text, out) {
+				t.Errorf("%s does not show %s as it is", file, name)
+			}
 		}
 	}
 }
@@ -132,7 +182,7 @@ func TestTranslateIsTheControllers(t *testing.T) {
 
 func run(in []byte, args ...string) (out, problems string, code int) {
 	var o, p bytes.Buffer
-	code = cli.Run(args, bytes.NewReader(in), &o, &p)
+	code = cli.Run("netmesh", args, bytes.NewReader(in), &o, &p)
 	return o.String(), p.String(), code
 }
 

@@ -13,26 +13,28 @@ import (
 func lintCommand() *cobra.Command {
 	var in input
 	c := &cobra.Command{
-		Use:   "lint -f PATH...",
+		Use:   "lint [-f PATH...]",
 		Short: "Print what is wrong, or worth knowing",
 		Long: `Prints the findings that the controller would show as conditions and events, gravest first,
-one a line: severity, reason, object, field, what is wrong and what to do, what the reason means.
+one a line: severity, reason, object, field, what is wrong and what to do. -o json adds what the
+reason means in general. Misspelt fields of documents are warnings, on standard error.
 
 Severities: Invalid (a person has to change something), Pending (something is awaited, which may
 just be missing among the documents), Info.
 
-Exit codes: 0 nothing Invalid, 1 something Invalid, 2 wrong usage or documents that cannot be read.`,
-		Example: "  netmesh lint -f world.yaml -o json",
+Exit codes: 0 nothing Invalid, 1 something Invalid, 2 wrong usage, or a world that
+cannot be read.`,
+		Example: "  netmesh lint\n  netmesh lint -f world.yaml -o json",
 		Args:    cobra.NoArgs,
 	}
 	in.flags(c)
 	format := output(c, "text", "json")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		files, err := in.files(c.InOrStdin())
+		d, err := in.documents(c)
 		if err != nil {
 			return err
 		}
-		w, err := newWorld(files, in.clusterDomain)
+		w, err := d.world(c.Context(), in.clusterDomain, change{})
 		if err != nil {
 			return err
 		}
@@ -76,10 +78,12 @@ func printFindings(to io.Writer, all []finding.Finding) error {
 	return err
 }
 
+// line leaves out what the catalogue says of the reason: a message names object, fault and
+// remedy by itself.
 func line(f finding.Finding) string {
 	about := f.Subject.Kind + " " + nameOf(f.Subject)
 	if f.Path != "" {
 		about += " " + f.Path
 	}
-	return printable(fmt.Sprintf("%s %s %s: %s. %s", f.Severity(), f.Reason, about, f.Message, f.Reason.Entry().Help))
+	return printable(fmt.Sprintf("%s %s %s: %s", f.Severity(), f.Reason, about, f.Message))
 }

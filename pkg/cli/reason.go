@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,11 +16,14 @@ const someHosts = 5
 
 // whyNone says why no entry that was looked at has the host.
 func (w *world) whyNone(q question) []string {
-	var why []string
+	why := w.whyNotLabel(q)
 	for _, t := range w.ingresses {
 		name := t.Model.Name.String()
+		if q.single != "" && len(why) > 0 {
+			break
+		}
 		if at := t.exposedAt(q.request.Host); len(at) > 0 {
-			why = append(why, fmt.Sprintf("Ingress %s serves host %s, but not via %s; it is exposed at %s", name, q.request.Host, q.via, strings.Join(at, ", ")))
+			why = append(why, fmt.Sprintf("Ingress %s serves host %s, but not via %s; it is exposed at %s", name, q.request.Host, cmp.Or(q.via, plan.MeshEntry), strings.Join(at, ", ")))
 		} else if len(t.covering(q.request.Host)) > 0 {
 			why = append(why, fmt.Sprintf("Ingress %s has host %s, but exposes it nowhere", name, q.request.Host))
 		} else if len(w.naming(t, q.request.Host)) > 0 {
@@ -29,9 +33,29 @@ func (w *world) whyNone(q question) []string {
 	if len(why) > 0 {
 		return why
 	}
-	why = []string{fmt.Sprintf("no Ingress of these documents has host %s", q.request.Host)}
+	why = []string{fmt.Sprintf("no Ingress has host %s", q.request.Host)}
+	if q.from == nil && !strings.Contains(q.request.Host, ".") {
+		why = append(why, "a host without a dot is looked up in the caller's namespace; give that with --from NAMESPACE/SERVICEACCOUNT")
+	}
 	if served := w.served(q.via); len(served) > 0 {
 		why = append(why, "served are "+strings.Join(served, ", "))
+	}
+	return why
+}
+
+// whyNotLabel says why a host without a dot leads nowhere though there is an Ingress with
+// the full name.
+func (w *world) whyNotLabel(q question) []string {
+	var why []string
+	for _, t := range w.ingresses {
+		h, ok := t.host(q.request.Host)
+		switch {
+		case q.single == "" || !ok || (q.via != "" && q.via != plan.MeshEntry):
+		case h.Backing == model.AliasService:
+			why = append(why, fmt.Sprintf("the Service behind %s is of type ExternalName, and Istio gives the single label to its target, not to Ingress %s; ask for %s", h.Name, t.Model.Name, h.Name))
+		case h.Backing == model.NoService:
+			why = append(why, fmt.Sprintf("there is no Service %s, without which neither DNS nor Istio knows its first label alone; Ingress %s is served under its longer names", h.Name, t.Model.Name))
+		}
 	}
 	return why
 }

@@ -13,10 +13,10 @@ func translateCommand() *cobra.Command {
 	var in input
 	var ingress string
 	c := &cobra.Command{
-		Use:   "translate -f PATH...",
+		Use:   "translate [-f PATH...]",
 		Short: "Print every object the controller would write",
 		Long: `Prints every object the controller would write, in the order in which it would write them,
-by Ingress. Findings go to standard error, one a line; netmesh lint explains them.
+by Ingress. Findings go to standard error, one a line.
 
 -o yaml   the objects as a stream of documents
 -o json   the objects as one List
@@ -28,19 +28,19 @@ names the Secret, NAMESPACE/NAME, from which the controller takes data and type.
 for reading and comparing, not for kubectl apply.
 
 Exit codes: 0 nothing Invalid, 1 an Invalid finding (what is valid is printed all the same),
-2 wrong usage or documents that cannot be read.`,
-		Example: "  netmesh translate -f world.yaml --ingress default/hello\n  kubectl get king -A -o yaml | netmesh translate -f - -f config.yaml -o plan",
+2 wrong usage, or a world that cannot be read.`,
+		Example: "  netmesh translate -n shop\n  netmesh translate -f world.yaml --ingress default/hello\n  kubectl get king -A -o yaml | netmesh translate -f - -f config.yaml -o plan",
 		Args:    cobra.NoArgs,
 	}
 	in.flags(c)
 	c.Flags().StringVar(&ingress, "ingress", "", "translate this Ingress only, given as NAMESPACE/NAME")
 	format := output(c, "yaml", "json", "model", "plan")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		files, err := in.files(c.InOrStdin())
+		d, err := in.documents(c)
 		if err != nil {
 			return err
 		}
-		w, err := newWorld(files, in.clusterDomain)
+		w, err := d.world(c.Context(), in.clusterDomain, change{})
 		if err == nil && c.Flags().Changed("ingress") {
 			err = w.only(ingress)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 	"knative.dev/networking/pkg/apis/networking"
@@ -33,8 +34,15 @@ type translated struct {
 // setting is one entry of a ConfigMap that replaces what the documents say.
 type setting struct{ configMap, key, value string }
 
+// change is what makes a world differ from what is written: entries of ConfigMaps, and
+// then a mode. The zero value changes nothing.
+type change struct {
+	settings []setting
+	mode     mode
+}
+
 // newWorld reads documents and translates all they hold.
-func newWorld(files []snapshot.File, clusterDomain string, settings ...setting) (*world, error) {
+func newWorld(files []snapshot.File, clusterDomain string, c change) (*world, error) {
 	b, err := snapshot.ReadFiles(files...)
 	if err != nil {
 		return nil, err
@@ -43,13 +51,14 @@ func newWorld(files []snapshot.File, clusterDomain string, settings ...setting) 
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range settings {
+	for _, s := range c.settings {
 		b.Set(types.NamespacedName{Namespace: namespace, Name: s.configMap}, s.key, s.value)
 	}
 	w := &world{bundle: b, warnings: warnings(b)}
 	if w.config, w.about, err = b.Config(clusterDomain, namespace); err != nil {
 		return nil, err
 	}
+	w.config.Istio = c.mode.apply(w.config.Istio, config.DefaultIstio(clusterDomain, namespace))
 	for _, ing := range b.Ingresses {
 		name := types.NamespacedName{Namespace: ing.Namespace, Name: ing.Name}
 		switch class := ing.Annotations[networking.IngressClassAnnotationKey]; {
@@ -64,7 +73,7 @@ func newWorld(files []snapshot.File, clusterDomain string, settings ...setting) 
 		}
 	}
 	if len(b.Ingresses) == 0 {
-		w.warn("the documents hold no Ingress of Knative's")
+		w.warn("there is no Ingress of Knative's in what was read")
 	}
 	return w, nil
 }
@@ -91,7 +100,32 @@ func warnings(b *snapshot.Bundle) []string {
 	for _, ref := range b.Replaced {
 		lines = append(lines, fmt.Sprintf("%s %s is given more than once; the last one counts", ref.Kind, nameOf(ref)))
 	}
+	for _, u := range b.Unknown {
+		kind, _, _ := strings.Cut(u.Object.Kind, ".")
+		lines = append(lines, fmt.Sprintf("%s: %s has no field %s, so it is ignored in %s; correct its spelling or remove it", position(u), kind, u.Path, nameOf(u.Object)))
+	}
 	return lines
+}
+
+func position(u snapshot.UnknownField) string {
+	if u.File == "" {
+		return fmt.Sprintf("line %d", u.Line)
+	}
+	return fmt.Sprintf("%s:%d", u.File, u.Line)
+}
+
+// missing lists what the translations looked for and did not find, of the kinds that can
+// be read by name.
+func (w *world) missing() []object {
+	var out []object
+	for _, t := range w.ingresses {
+		for _, ref := range t.World.Refs {
+			if r, known := resourceOf[ref.Kind]; known && !ref.Found {
+				out = append(out, object{r, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}})
+			}
+		}
+	}
+	return out
 }
 
 func nameOf(ref finding.Ref) string {
@@ -105,7 +139,7 @@ func nameOf(ref finding.Ref) string {
 func (w *world) only(name string) error {
 	kept := slices.DeleteFunc(slices.Clone(w.ingresses), func(t translated) bool { return t.Model.Name.String() != name })
 	if len(kept) == 0 {
-		return fmt.Errorf("--ingress %s: the documents hold no such Ingress that the controller would serve; want NAMESPACE/NAME", name)
+		return fmt.Errorf("--ingress %s: there is no such Ingress that the controller would serve; want NAMESPACE/NAME", name)
 	}
 	w.ingresses = kept
 	return nil

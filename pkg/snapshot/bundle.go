@@ -24,11 +24,14 @@ type Bundle struct {
 	Ignored []finding.Ref
 	// Replaced names objects that a later document of the same name replaced.
 	Replaced []finding.Ref
+	// Unknown lists fields that no kind of ours has, so that they were ignored.
+	Unknown []UnknownField
 
 	services   map[types.NamespacedName]*corev1.Service
 	secrets    map[types.NamespacedName]*corev1.Secret
 	gateways   map[types.NamespacedName]*istiov1.Gateway
 	configMaps map[types.NamespacedName]*corev1.ConfigMap
+	serverless map[types.NamespacedName]*v1alpha1.ServerlessService
 	// origins says where ConfigMaps were written, since what is in them is judged
 	// only when they are used.
 	origins map[types.NamespacedName]string
@@ -54,8 +57,25 @@ func (b *Bundle) Gateway(n types.NamespacedName) (*istiov1.Gateway, bool) {
 	return g, ok
 }
 
+// Serverless returns a ServerlessService. It plays no part in a translation, so it is not of
+// the Reader; it tells whether the activator stands before a revision.
+func (b *Bundle) Serverless(n types.NamespacedName) (*v1alpha1.ServerlessService, bool) {
+	s, ok := b.serverless[n]
+	return s, ok
+}
+
 // DefaultSystemNamespace is where Knative Serving is installed unless one chooses otherwise.
 const DefaultSystemNamespace = "knative-serving"
+
+// Holds says whether a ConfigMap of this name is written, in whatever namespace.
+func (b *Bundle) Holds(configMap string) bool {
+	for n := range b.configMaps {
+		if n.Name == configMap {
+			return true
+		}
+	}
+	return false
+}
 
 // SystemNamespace is that of the bundle's config-istio, or else of its config-network: Knative
 // reads them from its own namespace only.

@@ -24,13 +24,14 @@ import (
 type File struct {
 	Name string
 	Text []byte
+	// Served documents come from an API server, which may be newer than we are: fields
+	// that we do not know are not told of.
+	Served bool
 }
 
-// ReadFiles reads YAML documents. Unknown fields are tolerated, since a cluster
-// may be newer than we are. The error names every document that cannot be read.
-func ReadFiles(files ...File) (*Bundle, error) {
-	return readBundle(files, func(raw []byte, into any) error { return yaml.Unmarshal(raw, into) })
-}
+// ReadFiles reads YAML documents. Unknown fields are tolerated and noted in the Bundle.
+// The error names every document that cannot be read.
+func ReadFiles(files ...File) (*Bundle, error) { return readBundle(files, unmarshal) }
 
 // ReadBundle is ReadFiles for documents without names.
 func ReadBundle(documents ...[]byte) (*Bundle, error) { return ReadFiles(nameless(documents)...) }
@@ -39,6 +40,14 @@ func ReadBundle(documents ...[]byte) (*Bundle, error) { return ReadFiles(nameles
 // is an error.
 func ReadBundleStrictly(documents ...[]byte) (*Bundle, error) {
 	return readBundle(nameless(documents), func(raw []byte, into any) error { return yaml.UnmarshalStrict(raw, into) })
+}
+
+// unmarshal spares JSON, which API servers give, the way of YAML, which is much slower.
+func unmarshal(raw []byte, into any) error {
+	if bytes.HasPrefix(raw, []byte("{")) && json.Valid(raw) {
+		return json.Unmarshal(raw, into)
+	}
+	return yaml.Unmarshal(raw, into)
 }
 
 func nameless(documents [][]byte) []File {
@@ -54,10 +63,13 @@ type reading struct {
 	bundle    *Bundle
 	ingresses map[types.NamespacedName]*v1alpha1.Ingress
 	decode    func(raw []byte, into any) error
-	// at is where the document in hand begins.
-	at position
-	// inList: the document in hand is an item.
+	// at is where the document in hand begins, whole its text; served is its File's.
+	at     position
+	whole  []byte
+	served bool
+	// inList: the document in hand is an item, the one of this number.
 	inList bool
+	item   int
 }
 
 func readBundle(files []File, decode func(raw []byte, into any) error) (*Bundle, error) {
@@ -67,6 +79,7 @@ func readBundle(files []File, decode func(raw []byte, into any) error) (*Bundle,
 			secrets:    map[types.NamespacedName]*corev1.Secret{},
 			gateways:   map[types.NamespacedName]*istiov1.Gateway{},
 			configMaps: map[types.NamespacedName]*corev1.ConfigMap{},
+			serverless: map[types.NamespacedName]*v1alpha1.ServerlessService{},
 			origins:    map[types.NamespacedName]string{},
 		},
 		ingresses: map[types.NamespacedName]*v1alpha1.Ingress{},
@@ -76,7 +89,7 @@ func readBundle(files []File, decode func(raw []byte, into any) error) (*Bundle,
 	for _, file := range files {
 		line := 1
 		for _, doc := range split(file.Text) {
-			r.at = position{file.Name, line}
+			r.at, r.whole, r.served = position{file.Name, line}, doc, file.Served
 			if err := r.add(doc); err != nil {
 				faults = append(faults, r.at.fault(err))
 			}
@@ -94,7 +107,7 @@ func readBundle(files []File, decode func(raw []byte, into any) error) (*Bundle,
 
 func (r *reading) add(doc []byte) error {
 	var head metav1.PartialObjectMetadata
-	if err := yaml.Unmarshal(doc, &head); err != nil {
+	if err := unmarshal(doc, &head); err != nil {
 		return err
 	}
 	switch kind := head.GroupVersionKind().GroupKind().String(); kind {
@@ -111,6 +124,8 @@ func (r *reading) add(doc []byte) error {
 		err := keep(r, r.bundle.secrets, kind, secret, doc)
 		merge(secret)
 		return err
+	case "ServerlessService.networking.internal.knative.dev":
+		return keep(r, r.bundle.serverless, kind, &v1alpha1.ServerlessService{}, doc)
 	case "Gateway.networking.istio.io":
 		return keep(r, r.bundle.gateways, kind, &istiov1.Gateway{}, doc)
 	default:
@@ -152,11 +167,12 @@ func (r *reading) addList(doc []byte) error {
 	r.inList = true
 	defer func() { r.inList = false }()
 	var list struct{ Items []json.RawMessage }
-	if err := yaml.Unmarshal(doc, &list); err != nil {
+	if err := unmarshal(doc, &list); err != nil {
 		return err
 	}
 	var faults []error
 	for i, item := range list.Items {
+		r.item = i
 		if err := r.add(item); err != nil {
 			faults = append(faults, fmt.Errorf("item %d: %w", i, err))
 		}
@@ -176,6 +192,7 @@ func keep[T metav1.Object](r *reading, all map[types.NamespacedName]T, kind stri
 		r.bundle.Replaced = append(r.bundle.Replaced, finding.Ref{Kind: kind, Namespace: name.Namespace, Name: name.Name})
 	}
 	all[name] = object
+	r.noteUnknown(finding.Ref{Kind: kind, Namespace: name.Namespace, Name: name.Name}, object, doc)
 	return nil
 }
 

@@ -212,3 +212,39 @@ func TestPlainTextOfSecrets(t *testing.T) {
 		t.Errorf("Secret = %v, %v", s, found)
 	}
 }
+
+func TestUnknownFieldsAreNotedWithTheirLines(t *testing.T) {
+	const text = `apiVersion: networking.internal.knative.dev/v1alpha1
+kind: Ingress
+metadata: {name: a, namespace: b, labels: {c.d/e: f}}
+spec:
+  x-rules: &paths
+    paths: []
+  rules:
+  - hosts: [a.b]
+    http: *paths
+  - http:
+      paths:
+      - path: /
+        rewritehost: no
+        headers: {X-A: {exact: b, Prefix: c}}
+`
+	b, err := snapshot.ReadFiles(snapshot.File{Name: "in.yaml", Text: []byte("# before\n---\n" + text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int{}
+	for _, u := range b.Unknown {
+		if u.File != "in.yaml" || u.Object.Namespace != "b" || u.Object.Name != "a" {
+			t.Errorf("%+v", u)
+		}
+		got[u.Path] = u.Line
+	}
+	want := map[string]int{"spec.x-rules": 7, "spec.rules[1].http.paths[0].rewritehost": 15, "spec.rules[1].http.paths[0].headers.X-A.Prefix": 16}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error("(-want +got)", diff)
+	}
+	if b, err = snapshot.ReadFiles(snapshot.File{Text: []byte(text), Served: true}); err != nil || len(b.Unknown) > 0 {
+		t.Errorf("an API server may be newer than we are: %v, %+v", err, b.Unknown)
+	}
+}

@@ -84,22 +84,31 @@ func (k kind[T]) create(ctx context.Context, owner Owner, want T, c *Changes) er
 // update writes only what is ours: the content, and the labels and annotations that are
 // wanted. What others have put beside them stays.
 func (k kind[T]) update(ctx context.Context, owner Owner, have, want T, c *Changes) error {
-	owned := !k.local || metav1.IsControlledBy(have, owner.GetObjectMeta())
-	if owned && k.same(have, want) && within(want.GetLabels(), have.GetLabels()) &&
-		within(want.GetAnnotations(), have.GetAnnotations()) {
+	next, differs := k.next(owner, have, want)
+	if !differs {
 		return nil
 	}
-	next := have.DeepCopyObject().(T)
-	k.set(next, want)
-	next.SetLabels(merged(have.GetLabels(), want.GetLabels()))
-	next.SetAnnotations(merged(have.GetAnnotations(), want.GetAnnotations()))
-	k.own(owner, next)
 	if _, err := k.client(next.GetNamespace()).Update(ctx, next, metav1.UpdateOptions{}); err != nil {
 		return k.failed(ctx, owner, "update", next, err)
 	}
 	tell(ctx, owner, eventUpdated, k.ref(next))
 	c.Updated = append(c.Updated, k.ref(next))
 	return nil
+}
+
+// next is what an update would write, and whether that differs from what is there.
+func (k kind[T]) next(owner Owner, have, want T) (next T, differs bool) {
+	owned := !k.local || metav1.IsControlledBy(have, owner.GetObjectMeta())
+	if owned && k.same(have, want) && within(want.GetLabels(), have.GetLabels()) &&
+		within(want.GetAnnotations(), have.GetAnnotations()) {
+		return have, false
+	}
+	next = have.DeepCopyObject().(T)
+	k.set(next, want)
+	next.SetLabels(merged(have.GetLabels(), want.GetLabels()))
+	next.SetAnnotations(merged(have.GetAnnotations(), want.GetAnnotations()))
+	k.own(owner, next)
+	return next, true
 }
 
 func (k kind[T]) remove(ctx context.Context, owner Owner, objects []T) error {

@@ -1,0 +1,275 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+// TestLiveIsTheControllers: what is printed for a live cluster is what the controller
+// writes, for every golden case in every mode.
+func TestLiveIsTheControllers(t *testing.T) {
+	for _, dir := range glob(t, cases+"cases/*") {
+		for _, mode := range glob(t, cases+"modes/*.yaml") {
+			name := strings.TrimSuffix(filepath.Base(mode), ".yaml")
+			files := []string{mode, filepath.Join(dir, "in.yaml")}
+			if more := filepath.Join(dir, "in."+name+".yaml"); exists(more) {
+				files = append(files, more)
+			}
+			t.Run(filepath.Base(dir)+"/"+name, func(t *testing.T) {
+				s := newServer(t, files...)
+				out, problems, _ := run(nil, "translate")
+				if diff := cmp.Diff(read(t, filepath.Join(dir, name+".yaml")), out); diff != "" {
+					t.Errorf("(-want +got):\n%s%s", diff, problems)
+				}
+				s.onlyWhatTheControllerReads()
+			})
+		}
+	}
+}
+
+// onlyWhatTheControllerReads: Ingresses are listed, all else is asked for by name.
+func (s *server) onlyWhatTheControllerReads() {
+	s.t.Helper()
+	for _, one := range s.asked {
+		if resource, name, _ := strings.Cut(one, " "); strings.HasSuffix(name, "/") && resource != "ingresses" {
+			s.t.Error("listed", one)
+		}
+	}
+}
+
+// TestLiveTranscripts runs command lines on a cluster that holds the documents of hello.yaml
+// and gateways.yaml, and ServerlessServices.
+func TestLiveTranscripts(t *testing.T) {
+	newServer(t, "testdata/hello.yaml", "testdata/gateways.yaml", "testdata/serverless.yaml")
+	t.Chdir("testdata")
+	transcribe(t, liveTranscripts)
+}
+
+func TestLive(t *testing.T) {
+	for _, tt := range []struct {
+		name, command string
+		change        func(*server)
+		code          int
+		says          string
+	}{
+		{"Ingresses in pages", "lint", func(s *server) {
+			s.small = true
+			s.add(strings.Replace(read(t, "testdata/hello.yaml"), "name: hello", "name: second", 1))
+		}, 0, ""},
+		{"one namespace", "translate -n bank", nil, 0, "there is no Ingress"},
+		{"other context", "lint --context nowhere", nil, 2, `context "nowhere" does not exist; correct it, or choose another with --kubeconfig or --context`},
+		{"no kubeconfig there", "lint --kubeconfig nowhere", nil, 2, "stat nowhere: no such file or directory"},
+		{"no rights on Ingresses", "lint", forbid("ingresses"), 2, "cannot list ingresses.networking.internal.knative.dev in all namespaces of cluster test: ingresses.networking.internal.knative.dev is forbidden"},
+		{"remedy", "lint", forbid("ingresses"), 2, "ask for that right; ingresses can be limited to a namespace with -n"},
+		{"no rights on Services", "lint", forbid("services"), 2, "cannot get services "},
+		{"no rights on ConfigMaps", "lint", forbid("configmaps"), 2, "cannot get configmaps knative-serving/config-istio of cluster test"},
+		{"no rights on ServerlessServices", "explain http://hello --from shop/default", forbid("serverlessservices"), 0, "warning: whether the activator stands before a revision is not known: cannot list serverlessservices"},
+		{"no rights on VirtualServices", "diff --live", forbid("virtualservices"), 2, "cannot list virtualservices.networking.istio.io"},
+		{"no Knative", "lint", miss("ingresses"), 2, "cluster test has no ingresses.networking.internal.knative.dev (v1alpha1): install Knative Serving"},
+		{"no Istio", "lint", miss("gateways"), 2, "cluster test has no gateways.networking.istio.io (v1): install Istio"},
+		{"no controller", "lint", func(s *server) { s.remove("ConfigMap", "config-istio") }, 2, "cluster test has no ConfigMap config-istio: install net-mesh"},
+		{"another system namespace", "lint", func(s *server) { s.find("ConfigMap", "config-istio").SetNamespace("elsewhere") }, 0, "GatewayMissing Gateway elsewhere/knative-ingress-gateway"},
+		{"two system namespaces", "lint", func(s *server) {
+			s.find("ConfigMap", "config-istio").SetNamespace("a")
+			s.add(strings.Split(strings.ReplaceAll(read(t, "testdata/gateways.yaml"), "knative-serving", "b"), "---")[0])
+		}, 2, "several namespaces (a, b)"},
+		{"no Gateway", "lint", func(s *server) { s.remove("Gateway", "knative-ingress-gateway") }, 0, "GatewayMissing"},
+		{"faulty config", "lint", func(s *server) {
+			s.find("ConfigMap", "config-istio").Object["data"] = map[string]any{"local-gateways": "none"}
+		}, 2, "local-gateways: want a YAML list"},
+		{"a newer API", "lint", func(s *server) { s.find("Service", "hello").Object["spec"].(map[string]any)["novel"] = true }, 0, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newServer(t, "testdata/hello.yaml", "testdata/gateways.yaml")
+			if tt.change != nil {
+				tt.change(s)
+			}
+			out, problems, code := run(nil, strings.Fields(tt.command)...)
+			if code != tt.code || !strings.Contains(out+problems, tt.says) || (tt.says == "" && problems != "") {
+				t.Errorf("exit code %d, want %d and %q:\n%s%s", code, tt.code, tt.says, out, problems)
+			}
+		})
+	}
+}
+
+func forbid(resource string) func(*server) {
+	return func(s *server) { s.forbidden = []string{resource} }
+}
+
+func miss(resource string) func(*server) { return func(s *server) { s.missing = []string{resource} } }
+
+func TestNoCluster(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	if _, problems, code := run(nil, "lint"); code != 2 || !strings.Contains(problems, "no documents and no cluster: give files, folders or - with -f, or a kubeconfig") {
+		t.Errorf("exit code %d: %s", code, problems)
+	}
+	t.Setenv("KUBECONFIG", kubeconfig(t, "http://127.0.0.1:1"))
+	if _, problems, code := run(nil, "lint"); code != 2 || !strings.Contains(problems, "see whether the cluster is up and can be reached from here") {
+		t.Errorf("exit code %d: %s", code, problems)
+	}
+}
+
+func TestLoggedOut(t *testing.T) {
+	url := behind(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusUnauthorized) })
+	t.Setenv("KUBECONFIG", kubeconfig(t, url))
+	if _, problems, code := run(nil, "lint"); code != 2 || !strings.Contains(problems, "log in again") {
+		t.Errorf("exit code %d: %s", code, problems)
+	}
+}
+
+// TestSecretsStayWhereTheyAre: keys are read with the certificates, and go nowhere.
+func TestSecretsStayWhereTheyAre(t *testing.T) {
+	s := newServer(t, "testdata/gateways.yaml")
+	text := strings.ReplaceAll(read(t, "testdata/tls.yaml"), "tls.key: ''", "tls.key: dG9wIHNlY3JldA==")
+	s.add(text)
+	s.find("Secret", "cert").SetAnnotations(map[string]string{"kubectl.kubernetes.io/last-applied-configuration": `{"tls.key":"dG9wIHNlY3JldA=="}`})
+	copied := s.find("Secret", "cert").DeepCopy()
+	copied.SetNamespace("istio-system")
+	copied.SetName("tls-05327842-8bc7-4d18-99b3-bdb24a77d822")
+	copied.SetLabels(map[string]string{
+		"net-mesh.dev/ingress-namespace": "serving-tests", "networking.internal.knative.dev/ingress": "tls",
+		"networking.internal.knative.dev/originSecretName": "cert", "networking.internal.knative.dev/originSecretNamespace": "serving-tests",
+		"networking.internal.knative.dev/certificate-uid": "u1",
+	})
+	s.objects = append(s.objects, *copied)
+	commands := [][]string{{"diff", "--live"}, {"diff", "--live", "-f", "-"}, {"lint"}, {"explain", "https://tls.rec.example.com", "-o", "html"}}
+	for _, format := range []string{"yaml", "json", "model", "plan"} {
+		commands = append(commands, []string{"translate", "-o", format})
+	}
+	for _, key := range []string{"dG9wIHNlY3JldA==", "b3RoZXIga2V5"} {
+		s.find("Secret", copied.GetName()).Object["data"].(map[string]any)["tls.key"] = key
+		for _, args := range commands {
+			out, problems, code := run([]byte(text+"---\n"+read(t, "testdata/gateways.yaml")), args...)
+			if code == 2 {
+				t.Errorf("%q: %s", args, problems)
+			}
+			for _, bytes := range []string{"dG9wIHNlY3JldA", "top secret", "b3RoZXIga2V5", "other key"} {
+				if strings.Contains(out+problems, bytes) {
+					t.Errorf("%q prints a key:\n%s%s", args, out, problems)
+				}
+			}
+			if args[0] == "diff" && strings.Contains(out, "~ Secret") != (key == "b3RoZXIga2V5") {
+				t.Errorf("%q, the copy has key %s:\n%s", args, key, out)
+			}
+		}
+	}
+}
+
+// TestDiffLive compares with a cluster that holds what the controller has written.
+func TestDiffLive(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(*server)
+		args   string
+		want   []string
+	}{
+		{"as written", nil, "", nil},
+		{"as written, by documents", nil, "-f testdata/hello.yaml -f testdata/gateways.yaml", nil},
+		{"as written, by the Ingress alone", nil, "-f testdata/hello.yaml", nil},
+		{"a change of the Ingress alone", nil, "-f testdata/folder/deeper", []string{
+			"+ VirtualService shop/small-mesh", "+ VirtualService shop/small-local",
+			"~ address of Ingress shop/small, scope External: none -> istio-ingressgateway.istio-system.svc.cluster.local",
+			"~ address of Ingress shop/small, scope Local: none -> knative-local-gateway.istio-system.svc.cluster.local"}},
+		{"others wrote beside ours", func(s *server) {
+			s.find("VirtualService", "hello-mesh").SetAnnotations(map[string]string{"a": "b", "networking.knative.dev/ingress.class": "istio.ingress.networking.knative.dev"})
+			s.find("VirtualService", "hello-mesh").SetResourceVersion("12")
+		}, "", nil},
+		{"lost", func(s *server) { s.remove("VirtualService", "hello-local") }, "", []string{"+ VirtualService shop/hello-local"}},
+		{"edited", func(s *server) { s.spec("VirtualService", "hello-mesh")["hosts"] = []any{"other.example.com"} }, "", []string{
+			"~ VirtualService shop/hello-mesh", "--- VirtualService shop/hello-mesh before", "+++ VirtualService shop/hello-mesh after",
+			"-  - other.example.com", "+  - hello.shop.svc.cluster.local"}},
+		{"left over", func(s *server) {
+			old := s.find("VirtualService", "hello-mesh").DeepCopy()
+			old.SetName("hello-old")
+			s.objects = append(s.objects, *old)
+		}, "", []string{"- VirtualService shop/hello-old"}},
+		{"somebody else's", func(s *server) {
+			v := s.find("VirtualService", "hello-mesh")
+			v.SetLabels(nil)
+			v.SetOwnerReferences(nil)
+		}, "", []string{"! VirtualService shop/hello-mesh belongs to somebody else"}},
+		{"of another Ingress", func(s *server) {
+			v := s.find("VirtualService", "hello-mesh").DeepCopy()
+			v.SetName("theirs")
+			v.SetOwnerReferences(nil)
+			v.SetLabels(map[string]string{"networking.internal.knative.dev/ingress": "theirs"})
+			s.objects = append(s.objects, *v)
+		}, "", nil},
+		{"in another mode", nil, "--mode half-mesh", []string{
+			"- VirtualService shop/hello-local",
+			"~ address of Ingress shop/hello, scope Local: knative-local-gateway.istio-system.svc.cluster.local -> MeshOnly",
+			"  Serving then changes the type of the Route's placeholder Service from ExternalName to ClusterIP; callers may see the old address until their DNS answers expire"}},
+		{"an Ingress that is not there yet", func(s *server) { s.objects = nil }, "-f testdata/hello.yaml -f testdata/gateways.yaml", []string{
+			"+ VirtualService shop/hello-ingress", "+ VirtualService shop/hello-local", "+ VirtualService shop/hello-mesh",
+			"~ address of Ingress shop/hello, scope External: none -> istio-ingressgateway.istio-system.svc.cluster.local",
+			"~ address of Ingress shop/hello, scope Local: none -> knative-local-gateway.istio-system.svc.cluster.local"}},
+		{"a UID that the documents do not know", func(s *server) {
+			s.find("Ingress", "hello").SetUID("of-the-cluster")
+			for _, name := range []string{"hello-ingress", "hello-local", "hello-mesh"} {
+				refs := s.find("VirtualService", name).GetOwnerReferences()
+				refs[0].UID = "of-the-cluster"
+				s.find("VirtualService", name).SetOwnerReferences(refs)
+			}
+		}, "-f testdata/hello.yaml -f testdata/gateways.yaml", nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newServer(t, "testdata/hello.yaml", "testdata/gateways.yaml")
+			s.written()
+			if tt.change != nil {
+				tt.change(s)
+			}
+			out, problems, code := run(nil, append([]string{"diff", "--live"}, strings.Fields(tt.args)...)...)
+			if (code != 0) != (len(tt.want) > 0) || code > 1 || problems != "" {
+				t.Errorf("exit code %d\n%s%s", code, out, problems)
+			}
+			lines := strings.Split(strings.TrimRight(out, "\n"), "\n")
+			if len(tt.want) == 0 && out != "" {
+				t.Error("no difference was wanted:", out)
+			}
+			for _, want := range tt.want {
+				if !slices.Contains(lines, want) {
+					t.Errorf("it does not say %q:\n%s", want, out)
+				}
+			}
+			if !strings.HasPrefix(strings.Join(tt.want, "\n"), "~ V") && len(tt.want) > 0 && len(lines) != len(tt.want) {
+				t.Errorf("it says more than %q:\n%s", tt.want, out)
+			}
+		})
+	}
+}
+
+func (s *server) spec(kind, name string) map[string]any {
+	return s.find(kind, name).Object["spec"].(map[string]any)
+}
+
+// written puts what the controller would write for hello.yaml into the cluster, and the
+// addresses it would publish.
+func (s *server) written() {
+	s.t.Helper()
+	out, problems, code := run(nil, "translate", "-f", "testdata/hello.yaml", "-f", "testdata/gateways.yaml", "-o", "json")
+	if code != 0 {
+		s.t.Fatal(problems)
+	}
+	var list struct{ Items []json.RawMessage }
+	if err := json.Unmarshal([]byte(out), &list); err != nil {
+		s.t.Fatal(err)
+	}
+	for _, item := range list.Items {
+		s.add(string(item))
+	}
+	var status map[string]any
+	if err := yaml.Unmarshal([]byte(`
+publicLoadBalancer: {ingress: [{domainInternal: istio-ingressgateway.istio-system.svc.cluster.local}]}
+privateLoadBalancer: {ingress: [{domainInternal: knative-local-gateway.istio-system.svc.cluster.local}]}
+`), &status); err != nil {
+		s.t.Fatal(err)
+	}
+	s.find("Ingress", "hello").Object["status"] = status
+}
