@@ -62,14 +62,30 @@ func balancer(ing *v1alpha1.Ingress, findings []finding.Finding, p plan.Plan, s 
 	}
 	published := same(ing.Status.PublicLoadBalancer, p.Public) && same(ing.Status.PrivateLoadBalancer, p.Private)
 	ing.Status.MarkLoadBalancerReady(addresses(p.Public), addresses(p.Private))
-	if len(s.Assumed) > 0 {
-		conditions.MarkTrueWithReason(v1alpha1.IngressConditionLoadBalancerReady, Assumed,
-			"Assumed, not proven, because nobody could be asked: %s", strings.Join(s.Assumed, ", "))
+	if message := assumptions(s.Assumed); message != "" {
+		conditions.MarkTrueWithReason(v1alpha1.IngressConditionLoadBalancerReady, Assumed, "%s", message)
 	}
 	return published
 }
 
 // Failed reports that the API could not be read or written. What serves is not called
+// assumptions says which hosts are not proven, what that means, and what to do; empty if
+// all are.
+func assumptions(a readiness.Assumed) string {
+	var messages []string
+	if len(a.Mesh) > 0 {
+		messages = append(messages, fmt.Sprintf("Not proven in the mesh: %s. Callers' sidecars serve this, and cannot be asked whether they know the routes yet. "+
+			"A call in the first seconds may get 404: call again. If it goes on, look for the host in \"istioctl proxy-config routes\" of the caller's pod",
+			strings.Join(a.Mesh, ", ")))
+	}
+	if len(a.Gateways) > 0 {
+		messages = append(messages, fmt.Sprintf("Not proven at the gateways: %s. They let in only who has a client's certificate, so they cannot be asked whether they know the routes yet. "+
+			"Call once with a certificate to be sure",
+			strings.Join(a.Gateways, ", ")))
+	}
+	return strings.Join(messages, "; ")
+}
+
 // into question by that.
 func Failed(ing *v1alpha1.Ingress, err error) {
 	report(ing, APIFailed, err.Error())

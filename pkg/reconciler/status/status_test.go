@@ -64,7 +64,7 @@ func TestWrite(t *testing.T) {
 			network: "True ", balancer: "True ", ready: "True ", private: "local"},
 		{name: "proven and published", ing: served(gateway), plan: gateway, state: proven,
 			network: "True ", balancer: "True ", ready: "True ", private: "local", published: true},
-		{name: "assumed", ing: fresh(), plan: gateway, state: readiness.State{Ready: true, Assumed: []string{"h"}},
+		{name: "assumed", ing: fresh(), plan: gateway, state: readiness.State{Ready: true, Assumed: readiness.Assumed{Mesh: []string{"h"}}},
 			network: "True ", balancer: "True Assumed", ready: "True ", private: "local"},
 		{name: "another way is awaited while one serves", ing: served(gateway), plan: meshed, state: awaited,
 			network: "True ", balancer: "True AwaitingProof", ready: "True ", private: "local"},
