@@ -73,7 +73,7 @@ func Catalogue() []Entry {
 		{BackendNotResolved, Invalid, NetworkConfigured, "A path rewrites the host to that of another route. Without a local gateway nothing routes such a request a second time, which is not supported yet."},
 		{VisibilityUnknown, Invalid, NetworkConfigured, "The visibility of a rule is neither ExternalIP nor ClusterLocal. The rule is not served."},
 		{TLSHostUnknown, Invalid, NetworkConfigured, "A TLS block names a host that no rule serves. Remove it, or add a rule."},
-		{ServiceMissing, Pending, NetworkConfigured, "A split names a Service port by name and the Service does not exist yet, so the port has no number."},
+		{ServiceMissing, Pending, NetworkConfigured, "The Service of a split does not exist yet, so requests fail there; if its port is given by name, the path is not served at all. Create the Service or correct the split."},
 		{SecretMissing, Pending, NetworkConfigured, "The Secret of a TLS block does not exist yet. Its hosts are not served over TLS until it does."},
 		{GatewayMissing, Pending, NetworkConfigured, "A Gateway of config-istio does not exist. Create it or correct config-istio."},
 		{GatewayServiceMissing, Pending, NetworkConfigured, "The Service of a gateway in config-istio does not exist. Create it or correct config-istio."},

@@ -137,7 +137,10 @@ func mark(conditions apis.ConditionManager, all []finding.Finding, on finding.Co
 	}
 	messages := make([]string, 0, len(relevant))
 	for _, f := range relevant {
-		messages = append(messages, f.Message)
+		if !slices.Contains(messages, f.Message) {
+			// Several fields may lead to one fault.
+			messages = append(messages, f.Message)
+		}
 	}
 	message, gravest := strings.Join(messages, "; "), relevant[0]
 	if gravest.Severity() == finding.Invalid {
@@ -152,8 +155,8 @@ func mark(conditions apis.ConditionManager, all []finding.Finding, on finding.Co
 func missing(all []finding.Finding) []string {
 	var out []string
 	for _, f := range all {
-		if f.Severity() == finding.Pending {
-			out = append(out, "what is missing: "+f.Message)
+		if text := "what is missing: " + f.Message; f.Severity() == finding.Pending && !slices.Contains(out, text) {
+			out = append(out, text)
 		}
 	}
 	return out
