@@ -15,7 +15,7 @@ type answer struct {
 	Host   string `json:"host"`
 	Path   string `json:"path"`
 	Routed bool   `json:"routed"`
-	// Ways has one for each entry, more where Ingresses dispute the host.
+	// Ways has one for each entry that has the host.
 	Ways []way `json:"ways"`
 	// Because says why there is no way at all.
 	Because []string `json:"because,omitempty"`
@@ -37,8 +37,6 @@ type way struct {
 	// Field of the Ingress in which the route was written.
 	Field string       `json:"field,omitempty"`
 	Route *model.Route `json:"route,omitempty"`
-	// Rivals are other Ingresses that claim the host at this entry alike.
-	Rivals []string `json:"rivals,omitempty"`
 }
 
 type outcome string
@@ -66,7 +64,9 @@ type claim struct {
 func (w *world) explain(q question) answer {
 	a := answer{URL: q.url, Host: q.request.Host, Path: q.request.Path, Ways: []way{}, Decisions: []decision{}, Findings: shown(w.findingsAbout(q.request.Host))}
 	for _, entry := range w.entries(q.via) {
-		a.Ways = append(a.Ways, w.ways(entry, q)...)
+		if best, ok := w.claimant(entry, q.request.Host); ok {
+			a.Ways = append(a.Ways, best.follow(entry, q))
+		}
 	}
 	a.Routed = slices.ContainsFunc(a.Ways, func(one way) bool { return one.Outcome == routed })
 	if len(a.Ways) == 0 {
@@ -95,35 +95,20 @@ func (w *world) entries(via plan.Entry) []plan.Entry {
 	return append([]plan.Entry{plan.MeshEntry}, slices.Compact(gateways)...)
 }
 
-// ways follows the request at one entry. It goes to the most specific host; where
-// Ingresses claim that alike all are shown, since Istio decides between them.
-func (w *world) ways(entry plan.Entry, q question) []way {
-	var best []claim
-	length := 0
+// claimant finds who has a host at an entry: the most specific of those that cover it. No
+// two Ingresses are given the same.
+func (w *world) claimant(entry plan.Entry, host string) (claim, bool) {
+	var best claim
+	length := -1
 	for _, t := range w.ingresses {
 		for _, e := range t.Plan.Exposures {
 			served := t.at(entry, e)
-			n := served.Covers(q.request.Host)
-			if n < 0 || n < length {
-				continue
-			}
-			if n > length {
-				best, length = nil, n
-			}
-			best = append(best, claim{t, e, served})
-		}
-	}
-	var out []way
-	for _, c := range best {
-		one := c.follow(entry, q)
-		for _, other := range best {
-			if other.by.Model.Name != c.by.Model.Name {
-				one.Rivals = append(one.Rivals, other.by.Model.Name.String())
+			if n := served.Covers(host); n > length {
+				best, length = claim{t, e, served}, n
 			}
 		}
-		out = append(out, one)
 	}
-	return out
+	return best, length >= 0
 }
 
 // at says an Exposure as a virtual host, so that the Model's own meaning answers what

@@ -10,6 +10,7 @@ const (
 	RuleWithoutHosts        Reason = "RuleWithoutHosts"
 	HostInvalid             Reason = "HostInvalid"
 	ForeignNamespaceHost    Reason = "ForeignNamespaceHost"
+	HostConflict            Reason = "HostConflict"
 	PathWithoutSplits       Reason = "PathWithoutSplits"
 	PercentNot100           Reason = "PercentNot100"
 	PortNotFound            Reason = "PortNotFound"
@@ -60,6 +61,7 @@ func Catalogue() []Entry {
 		{RuleWithoutHosts, Invalid, NetworkConfigured, "A rule has no hosts. A rule without hosts would serve every host of the gateway; name the hosts."},
 		{HostInvalid, Invalid, NetworkConfigured, "A host is not a name that DNS and Istio accept. Correct the host."},
 		{ForeignNamespaceHost, Invalid, NetworkConfigured, "A host belongs to another namespace, or is a wildcard that fits hosts of others. Only Ingresses of that namespace may claim it."},
+		{HostConflict, Invalid, NetworkConfigured, "Of two Ingresses that claim a host the older has it, unless DNS takes the name for a Service in the namespace of the other. When that one gives the host up, it is served here."},
 		{PathWithoutSplits, Invalid, NetworkConfigured, "A path has no splits, so it leads nowhere. Add a split."},
 		{PercentNot100, Invalid, NetworkConfigured, "The percentages of a path's splits do not add up to 100. Correct the percentages."},
 		{PortNotFound, Invalid, NetworkConfigured, "A split names a port that its Service does not have. Correct the port or the Service."},

@@ -29,6 +29,7 @@ type Bundle struct {
 	secrets    map[types.NamespacedName]*corev1.Secret
 	gateways   map[types.NamespacedName]*istiov1.Gateway
 	configMaps map[types.NamespacedName]*corev1.ConfigMap
+	claimants  map[string][]*v1alpha1.Ingress
 	// origins says where ConfigMaps were written, since what is in them is judged
 	// only when they are used.
 	origins map[types.NamespacedName]string
@@ -53,6 +54,9 @@ func (b *Bundle) Gateway(n types.NamespacedName) (*istiov1.Gateway, bool) {
 	g, ok := b.gateways[n]
 	return g, ok
 }
+
+// Claimants implements Reader.
+func (b *Bundle) Claimants(hostKey string) []*v1alpha1.Ingress { return b.claimants[hostKey] }
 
 // DefaultSystemNamespace is where Knative Serving is installed unless one chooses otherwise.
 const DefaultSystemNamespace = "knative-serving"

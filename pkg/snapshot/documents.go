@@ -67,6 +67,7 @@ func readBundle(files []File, decode func(raw []byte, into any) error) (*Bundle,
 			secrets:    map[types.NamespacedName]*corev1.Secret{},
 			gateways:   map[types.NamespacedName]*istiov1.Gateway{},
 			configMaps: map[types.NamespacedName]*corev1.ConfigMap{},
+			claimants:  map[string][]*v1alpha1.Ingress{},
 			origins:    map[types.NamespacedName]string{},
 		},
 		ingresses: map[types.NamespacedName]*v1alpha1.Ingress{},
@@ -87,7 +88,11 @@ func readBundle(files []File, decode func(raw []byte, into any) error) (*Bundle,
 		return nil, errors.Join(faults...)
 	}
 	for _, name := range slices.SortedFunc(maps.Keys(r.ingresses), compareNames) {
-		r.bundle.Ingresses = append(r.bundle.Ingresses, r.ingresses[name])
+		ing := r.ingresses[name]
+		r.bundle.Ingresses = append(r.bundle.Ingresses, ing)
+		for _, key := range HostKeys(Claims(ing)) {
+			r.bundle.claimants[key] = append(r.bundle.claimants[key], ing)
+		}
 	}
 	return r.bundle, nil
 }

@@ -12,7 +12,8 @@ import (
 //     sidecar knows them by), or that DNS could take a host for,
 //   - the Services of its splits,
 //   - the Secrets of its TLS blocks, in its own namespace,
-//   - the gateways of the scopes it uses, and the Services before their pods.
+//   - the gateways of the scopes it uses, and the Services before their pods,
+//   - other Ingresses that claim its hosts.
 func Ingress(r Reader, cfg config.Config, ing *v1alpha1.Ingress) Snapshot {
 	rec := Record(r)
 	w := World{Config: cfg}
@@ -24,7 +25,8 @@ func Ingress(r Reader, cfg config.Config, ing *v1alpha1.Ingress) Snapshot {
 	}
 	w.External = gateways(rec, cfg, config.External, ing)
 	w.Local = gateways(rec, cfg, config.Local, ing)
-	w.Refs = rec.Refs()
+	w.Neighbours = neighbours(rec, cfg, ing)
+	w.Refs, w.HostKeys = rec.Refs(), rec.HostKeys()
 	return Snapshot{Ingress: ing, World: w}
 }
 

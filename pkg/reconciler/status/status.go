@@ -57,7 +57,8 @@ func balancer(ing *v1alpha1.Ingress, findings []finding.Finding, p plan.Plan, s 
 	// What cannot be asked for while something is missing has not been proven either.
 	waiting := slices.Concat(s.Waiting, missing(findings))
 	if !s.Ready || len(waiting) > 0 {
-		await(conditions, Serving(ing), waiting)
+		// What another Ingress has is no longer served as before.
+		await(conditions, Serving(ing) && len(p.Yields) == 0, waiting)
 		return false
 	}
 	published := same(ing.Status.PublicLoadBalancer, p.Public) && same(ing.Status.PrivateLoadBalancer, p.Private)
@@ -68,7 +69,6 @@ func balancer(ing *v1alpha1.Ingress, findings []finding.Finding, p plan.Plan, s 
 	return published
 }
 
-// Failed reports that the API could not be read or written. What serves is not called
 // assumptions says which hosts are not proven, what that means, and what to do; empty if
 // all are.
 func assumptions(a readiness.Assumed) string {
@@ -86,6 +86,7 @@ func assumptions(a readiness.Assumed) string {
 	return strings.Join(messages, "; ")
 }
 
+// Failed reports that the API could not be read or written. What serves is not called
 // into question by that.
 func Failed(ing *v1alpha1.Ingress, err error) {
 	report(ing, APIFailed, err.Error())
