@@ -22,7 +22,7 @@ type answer struct {
 	Host   string `json:"host"`
 	Path   string `json:"path"`
 	Routed bool   `json:"routed"`
-	// Ways has one for each entry, more where Ingresses dispute the host.
+	// Ways has one for each entry that has the host.
 	Ways []way `json:"ways"`
 	// Because says why there is no way at all.
 	Because []string `json:"because,omitempty"`
@@ -46,8 +46,6 @@ type way struct {
 	// Field of the Ingress in which the route was written.
 	Field string `json:"field,omitempty"`
 	Route *route `json:"route,omitempty"`
-	// Rivals are other Ingresses that claim the host at this entry alike.
-	Rivals []string `json:"rivals,omitempty"`
 }
 
 type outcome string
@@ -82,7 +80,9 @@ func (w *world) explain(q question) answer {
 		a.Notes = append(a.Notes, fmt.Sprintf("%s, asked for in namespace %s, means %s", q.single, q.from.Namespace, q.request.Host))
 	}
 	for _, entry := range w.entries(q) {
-		a.Ways = append(a.Ways, w.ways(entry, q)...)
+		if best, ok := w.claimant(entry, q); ok {
+			a.Ways = append(a.Ways, best.follow(w, entry, q))
+		}
 		if entry == plan.MeshEntry && q.from != nil && q.via == "" {
 			if a.settled() {
 				break
@@ -122,38 +122,23 @@ func (w *world) entries(q question) []plan.Entry {
 	return append([]plan.Entry{plan.MeshEntry}, slices.Compact(gateways)...)
 }
 
-// ways follows the request at one entry. It goes to the most specific host; where
-// Ingresses claim that alike all are shown, since Istio decides between them.
-func (w *world) ways(entry plan.Entry, q question) []way {
-	var best []claim
-	length := 0
+// claimant finds who has a host at an entry: the most specific of those that cover it. No
+// two Ingresses are given the same.
+func (w *world) claimant(entry plan.Entry, q question) (claim, bool) {
+	var best claim
+	length := -1
 	for _, t := range w.ingresses {
 		if q.single != "" && (entry != plan.MeshEntry || !t.addsLabel(q.request.Host)) {
 			continue
 		}
 		for _, e := range t.Plan.Exposures {
 			served := t.at(entry, e)
-			n := served.Covers(q.request.Host)
-			if n < 0 || n < length {
-				continue
-			}
-			if n > length {
-				best, length = nil, n
-			}
-			best = append(best, claim{t, e, served})
-		}
-	}
-	var out []way
-	for _, c := range best {
-		one := c.follow(w, entry, q)
-		for _, other := range best {
-			if other.by.Model.Name != c.by.Model.Name {
-				one.Rivals = append(one.Rivals, other.by.Model.Name.String())
+			if n := served.Covers(q.request.Host); n > length {
+				best, length = claim{t, e, served}, n
 			}
 		}
-		out = append(out, one)
 	}
-	return out
+	return best, length >= 0
 }
 
 // at says an Exposure as a virtual host, so that the Model's own meaning answers what

@@ -62,7 +62,7 @@ func TestLive(t *testing.T) {
 		{"Ingresses in pages", "lint", func(s *server) {
 			s.small = true
 			s.add(strings.Replace(read(t, "testdata/hello.yaml"), "name: hello", "name: second", 1))
-		}, 0, ""},
+		}, 1, "HostConflict Ingress shop/second"},
 		{"one namespace", "translate -n bank", nil, 0, "there is no Ingress"},
 		{"other context", "lint --context nowhere", nil, 2, `context "nowhere" does not exist; correct it, or choose another with --kubeconfig or --context`},
 		{"no kubeconfig there", "lint --kubeconfig nowhere", nil, 2, "stat nowhere: no such file or directory"},

@@ -31,6 +31,7 @@ var transcripts = map[string]string{
 	"lint":                        "lint -f paths.yaml -f mesh-only.yaml",
 	"lint-json":                   "lint -f paths.yaml -f mesh-only.yaml -o json",
 	"lint-pending":                "lint -f hello.yaml",
+	"lint-conflict":               "lint -f hello.yaml -f rival.yaml -f gateways.yaml",
 	"lint-nothing-json":           "lint -f hello.yaml -f gateways.yaml -o json",
 	"explain":                     "explain http://hello.shop.svc.cluster.local/api?q=1 -f hello.yaml -f gateways.yaml",
 	"explain-abbreviation":        "explain hello.shop -f hello.yaml -f gateways.yaml --via mesh -H Knative-Serving-Tag:blue",

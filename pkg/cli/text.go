@@ -75,9 +75,6 @@ func (one way) rows(row addRow) {
 	} else if one.Because != "" {
 		row("not routed", "%s", one.Because)
 	}
-	if len(one.Rivals) > 0 {
-		row("disputed", "%s claims the host here too, and Istio decides between them", strings.Join(one.Rivals, ", "))
-	}
 }
 
 func entryName(e plan.Entry) string {

@@ -10,6 +10,7 @@ const (
 	RuleWithoutHosts        Reason = "RuleWithoutHosts"
 	HostInvalid             Reason = "HostInvalid"
 	ForeignNamespaceHost    Reason = "ForeignNamespaceHost"
+	HostConflict            Reason = "HostConflict"
 	PathWithoutSplits       Reason = "PathWithoutSplits"
 	PercentNot100           Reason = "PercentNot100"
 	PortNotFound            Reason = "PortNotFound"
@@ -60,6 +61,7 @@ func Catalogue() []Entry {
 		{RuleWithoutHosts, Invalid, NetworkConfigured, "A rule has no hosts. A rule without hosts would serve every host of the gateway; name the hosts."},
 		{HostInvalid, Invalid, NetworkConfigured, "A host is not a name that DNS and Istio accept. Correct the host."},
 		{ForeignNamespaceHost, Invalid, NetworkConfigured, "A host belongs to another namespace, or is a wildcard that fits hosts of others. Only Ingresses of that namespace may claim it."},
+		{HostConflict, Invalid, NetworkConfigured, "Of two Ingresses that claim a host the older has it, unless DNS takes the name for a Service in the namespace of the other. When that one gives the host up, it is served here."},
 		{PathWithoutSplits, Invalid, NetworkConfigured, "A path has no splits, so it leads nowhere. Add a split."},
 		{PercentNot100, Invalid, NetworkConfigured, "The percentages of a path's splits do not add up to 100. Correct the percentages."},
 		{PortNotFound, Invalid, NetworkConfigured, "A split names a port that its Service does not have. Correct the port or the Service."},
@@ -73,7 +75,7 @@ func Catalogue() []Entry {
 		{BackendNotResolved, Invalid, NetworkConfigured, "A path rewrites the host to that of another route. Without a local gateway nothing routes such a request a second time, which is not supported yet."},
 		{VisibilityUnknown, Invalid, NetworkConfigured, "The visibility of a rule is neither ExternalIP nor ClusterLocal. The rule is not served."},
 		{TLSHostUnknown, Invalid, NetworkConfigured, "A TLS block names a host that no rule serves. Remove it, or add a rule."},
-		{ServiceMissing, Pending, NetworkConfigured, "A split names a Service port by name and the Service does not exist yet, so the port has no number."},
+		{ServiceMissing, Pending, NetworkConfigured, "The Service of a split does not exist yet, so requests fail there; if its port is given by name, the path is not served at all. Create the Service or correct the split."},
 		{SecretMissing, Pending, NetworkConfigured, "The Secret of a TLS block does not exist yet. Its hosts are not served over TLS until it does."},
 		{GatewayMissing, Pending, NetworkConfigured, "A Gateway of config-istio does not exist. Create it or correct config-istio."},
 		{GatewayServiceMissing, Pending, NetworkConfigured, "The Service of a gateway in config-istio does not exist. Create it or correct config-istio."},

@@ -66,6 +66,10 @@ func (in *ingest) port(path string, name types.NamespacedName, port intstr.IntOr
 			in.report(finding.PortNotFound, path, "port %d of Service %s is not between 1 and 65535; correct servicePort", port.IntVal, name)
 			return 0, false
 		}
+		if _, found := in.service(name); !found {
+			// The route is written all the same: what comes later is served at once.
+			in.report(finding.ServiceMissing, path, "Service %s does not exist, so requests fail there; create the Service or correct the split", name)
+		}
 		return uint32(port.IntVal), true
 	}
 	service, found := in.service(name)

@@ -15,42 +15,64 @@ import (
 // host reads one host of a rule. All spellings of an in-cluster host give the
 // same Host.
 func (in *ingest) host(raw string, scope Scope, path string) (Host, bool) {
-	if fault := hostFault(raw); fault != "" {
-		in.report(finding.HostInvalid, path, "host %q cannot be served: %s; correct the host", raw, fault)
+	host, refused := in.accept(raw, scope, in.ing.Namespace)
+	if refused.reason != "" {
+		in.report(refused.reason, path, "%s", refused.message)
 		return Host{}, false
+	}
+	return host, true
+}
+
+// refusal says why a host may not be claimed; the zero value, that it may.
+type refusal struct {
+	reason  finding.Reason
+	message string
+}
+
+func refuse(reason finding.Reason, format string, args ...any) refusal {
+	return refusal{reason, fmt.Sprintf(format, args...)}
+}
+
+// accept reads a host as it is meant in an Ingress of a namespace.
+func (in *ingest) accept(raw string, scope Scope, namespace string) (Host, refusal) {
+	if fault := hostFault(raw); fault != "" {
+		return Host{}, refuse(finding.HostInvalid, "host %q cannot be served: %s; correct the host", raw, fault)
 	}
 	domain := in.world.Config.ClusterDomain
-	if reachesOtherNamespaces(raw, domain, in.ing.Namespace) {
-		in.report(finding.ForeignNamespaceHost, path,
+	if reachesOtherNamespaces(raw, domain, namespace) {
+		return Host{}, refuse(finding.ForeignNamespaceHost,
 			"host %q fits Services of other namespaces; an Ingress of namespace %s may claim *.%s.svc.%s and wildcards of public domains only. Use such a one, or name the hosts",
-			raw, in.ing.Namespace, in.ing.Namespace, domain)
-		return Host{}, false
+			raw, namespace, namespace, domain)
 	}
-	service, inCluster := snapshot.ParseHost(raw, domain, scope, in.ing.Namespace)
-	if owner, ok := in.owner(raw, service); ok && owner != in.ing.Namespace {
-		in.report(finding.ForeignNamespaceHost, path,
+	service, inCluster := snapshot.ParseHost(raw, domain, scope, namespace)
+	if owner, ok := in.owner(raw, service); ok && owner != namespace {
+		return Host{}, refuse(finding.ForeignNamespaceHost,
 			"host %q belongs to namespace %s; an Ingress of namespace %s may not claim it. Move the Ingress, or use another host",
-			raw, owner, in.ing.Namespace)
-		return Host{}, false
+			raw, owner, namespace)
 	}
 	if !inCluster {
-		return Host{Name: raw, Backing: NoService}, true
+		return Host{Name: raw, Backing: NoService}, refusal{}
 	}
 	return Host{
 		Name:    service.Name + "." + service.Namespace + ".svc." + domain,
 		Short:   shortNames(service),
 		Backing: in.backing(service),
-	}, true
+	}, refusal{}
 }
 
 // owner returns the namespace to which DNS gives a host: that of the cluster's own
-// domain, or, for a name such as foo.com that DNS would also try as Service foo
-// in namespace com, that of the Service if there is one.
+// domain, with or without the domain's name behind .svc, and whatever stands before
+// the Service (pods of a headless one have names too). For a name such as foo.com that
+// DNS would also try as Service foo in namespace com, it is that of the Service if
+// there is one.
 func (in *ingest) owner(host string, service types.NamespacedName) (string, bool) {
 	if service.Namespace != "" {
 		return service.Namespace, true
 	}
 	if name, ok := strings.CutSuffix(host, ".svc."+in.world.Config.ClusterDomain); ok {
+		return name[strings.LastIndex(name, ".")+1:], true
+	}
+	if name, ok := strings.CutSuffix(host, ".svc"); ok && strings.Contains(name, ".") {
 		return name[strings.LastIndex(name, ".")+1:], true
 	}
 	if short, ok := snapshot.Shorthand(host); ok {

@@ -34,10 +34,11 @@ func FromIngress(s snapshot.Snapshot) (Model, []finding.Finding) {
 		Labels:      keep(s.Ingress.Labels, routeLabel, routeNamespaceLabel),
 		Annotations: keep(s.Ingress.Annotations, networking.IngressClassAnnotationKey),
 		Plain:       in.plain(),
+		Created:     s.Ingress.CreationTimestamp,
 	}
 	m.VirtualHosts = in.virtualHosts()
 	m.Certificates = in.certificates(m.VirtualHosts)
-	m.Asked = in.asked.sorted()
+	m.Asked, m.Claims, m.Rivals = in.asked.sorted(), in.claims, in.rivals()
 	return m, in.findings
 }
 
@@ -47,6 +48,7 @@ type ingest struct {
 	world    snapshot.World
 	findings []finding.Finding
 	asked    Asked
+	claims   []Claim
 }
 
 func (a Asked) sorted() Asked {

@@ -3,6 +3,7 @@
 package model
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/net-mesh/net-mesh/pkg/config"
@@ -30,8 +31,31 @@ type Model struct {
 	VirtualHosts []VirtualHost `json:"virtualHosts,omitempty"`
 	Plain        Plain         `json:"plain"`
 	Certificates []Certificate `json:"certificates,omitempty"`
+	// Rivals are the claims of other Ingresses to hosts of this one.
+	Rivals []Rival `json:"rivals,omitempty"`
+	// Created tells the older of two Ingresses; zero if the API server has not seen it.
+	Created metav1.Time `json:"-"`
+	// Claims are the hosts that the Ingress may ask for and does, each once for a scope,
+	// whether or not they can be served just now.
+	Claims []Claim `json:"-"`
 	// Asked is not printed: it adds to the above what is missing for the moment.
 	Asked Asked `json:"-"`
+}
+
+// Claim is a host that is asked for.
+type Claim struct {
+	Scope Scope
+	Host  Host
+	// Source is the field, e.g. spec.rules[0].hosts[1].
+	Source string
+}
+
+// Rival is a claim of another Ingress that it may make.
+type Rival struct {
+	Ingress types.NamespacedName `json:"ingress"`
+	Created metav1.Time          `json:"created"`
+	Scope   Scope                `json:"scope"`
+	Host    Host                 `json:"host"`
 }
 
 // Asked names what the Ingress may ask for and does, whether or not it can be served

@@ -64,6 +64,15 @@ apiVersion: v1
 kind: Service
 metadata: {name: short, namespace: ns}
 spec: {clusterIP: 10.0.0.1}
+---
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: Service, metadata: {name: rest, namespace: ns}}
+- {apiVersion: v1, kind: Service, metadata: {name: tagged, namespace: ns}}
+- {apiVersion: v1, kind: Service, metadata: {name: a, namespace: ns}}
+- {apiVersion: v1, kind: Service, metadata: {name: ab, namespace: ns}}
+- {apiVersion: v1, kind: Service, metadata: {name: a-tagged, namespace: ns}}
 `
 
 func TestRoutesAreTriedInTheRightOrder(t *testing.T) {
@@ -124,38 +133,26 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// TestWildcards states which wildcards an Ingress of namespace ns may claim, in either
-// scope.
-func TestWildcards(t *testing.T) {
-	for _, row := range []struct {
-		hosts []string
-		legal bool
-	}{
-		{[]string{"*.example.com", "*.ns.example.com", "*.svc.example.com", "*.victim.example.com", "*.cluster.example.com"}, true},
-		{[]string{"*.ns.svc.cluster.local", "*.sub.ns.svc.cluster.local"}, true},
-		{[]string{"*.svc.cluster.local", "*.cluster.local", "*.local"}, false},
-		{[]string{"*.victim.svc.cluster.local", "*.sub.victim.svc.cluster.local", "*.ns.victim.svc.cluster.local", "*.xns.svc.cluster.local"}, false},
-		{[]string{"*.svc", "*.victim.svc", "*.sub.victim.svc", "*.ns.svc"}, false},
-		{[]string{"*.victim", "*.ns", "*.com", "*.cluster"}, false},
-		{[]string{"*"}, false},
-	} {
-		for _, host := range row.hosts {
-			for _, visibility := range []string{"ExternalIP", "ClusterLocal"} {
-				m, findings := from(t, `
+// TestAMissingServiceHasARoute: what comes later is served at once, and is awaited.
+func TestAMissingServiceHasARoute(t *testing.T) {
+	m, findings := from(t, `
 apiVersion: networking.internal.knative.dev/v1alpha1
 kind: Ingress
 metadata: {name: ing, namespace: ns}
 spec:
   rules:
-  - hosts: ["`+host+`"]
-    visibility: `+visibility+`
-    http: {paths: [{splits: [{serviceName: a, serviceNamespace: ns, servicePort: 1}]}]}
+  - hosts: [foo.com]
+    http:
+      paths:
+      - splits: [{serviceName: gone, serviceNamespace: ns, servicePort: 80, percent: 50}, {serviceName: there, serviceNamespace: ns, servicePort: 80, percent: 50}, {serviceName: later, serviceNamespace: ns, servicePort: 80, percent: 0}]
+---
+{apiVersion: v1, kind: Service, metadata: {name: there, namespace: ns}}
 `)
-				if legal := len(m.VirtualHosts) == 1 && len(findings) == 0; legal != row.legal {
-					t.Errorf("%s, %s: legal is %v, want %v; findings %v", host, visibility, legal, row.legal, findings)
-				}
-			}
-		}
+	if len(findings) != 1 || findings[0].Reason != finding.ServiceMissing || findings[0].Path != "spec.rules[0].http.paths[0].splits[0]" {
+		t.Error("findings:", findings)
+	}
+	if len(m.VirtualHosts) != 1 || len(m.VirtualHosts[0].Routes[0].Splits) != 2 {
+		t.Error("virtual hosts:", m.VirtualHosts)
 	}
 }
 

@@ -50,13 +50,21 @@ func (in *ingest) virtualHosts() []VirtualHost {
 func (in *ingest) hosts(rule int, raw []string, scope Scope) []Host {
 	var out []Host
 	for j, h := range raw {
-		host, ok := in.host(h, scope, fmt.Sprintf("%s.hosts[%d]", ruleField(rule), j))
+		field := fmt.Sprintf("%s.hosts[%d]", ruleField(rule), j)
+		host, ok := in.host(h, scope, field)
 		if ok && !slices.ContainsFunc(out, func(o Host) bool { return o.Name == host.Name }) {
 			out = append(out, host)
-			in.asked.Hosts = append(append(in.asked.Hosts, host.Name), host.Short...)
+			in.claim(Claim{Scope: scope, Host: host, Source: field})
 		}
 	}
 	return out
+}
+
+func (in *ingest) claim(c Claim) {
+	in.asked.Hosts = append(in.asked.Hosts, c.Host.Names()...)
+	if !slices.ContainsFunc(in.claims, func(o Claim) bool { return o.Scope == c.Scope && o.Host.Name == c.Host.Name }) {
+		in.claims = append(in.claims, c)
+	}
 }
 
 func add(all []*served, s served) []*served {

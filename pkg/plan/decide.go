@@ -13,13 +13,14 @@ import (
 
 // Decide chooses exposures, listeners, addresses and probes by the mode table.
 func Decide(m model.Model, w snapshot.World) (Plan, []finding.Finding) {
-	d := &decider{model: m, world: w}
+	d := &decider{model: m, world: w, taken: names{}}
 	d.plan.Owner = Owner{
 		APIVersion: networking.GroupName + "/v1alpha1", Kind: "Ingress",
 		Namespace: m.Name.Namespace, Name: m.Name.Name, UID: m.UID,
 	}
 	d.plan.Labels, d.plan.Annotations, d.plan.Asked = m.Labels, m.Annotations, m.Asked
 	d.checkGateways()
+	d.settle()
 	d.listeners()
 	d.exposures()
 	d.checkServed()
@@ -35,6 +36,7 @@ type decider struct {
 	world    snapshot.World
 	plan     Plan
 	findings []finding.Finding
+	taken    names
 }
 
 func (d *decider) because(subject, choice, reason string) {

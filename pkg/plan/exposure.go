@@ -39,10 +39,17 @@ func (d *decider) exposures() {
 }
 
 func (d *decider) atGateways(kind Kind, vh model.VirtualHost) {
-	s := share{first: vh.Hosts[0].Name, routes: vh.Routes}
-	for _, h := range vh.Hosts {
-		s.hosts = append(s.hosts, h.Name)
-		s.hosts = append(s.hosts, h.Short...)
+	hosts := d.remaining(kind, vh.Hosts)
+	if len(hosts) == 0 {
+		return
+	}
+	s := share{first: hosts[0].Name, routes: vh.Routes}
+	for _, h := range hosts {
+		s.hosts = append(s.hosts, d.taken.take(kind, h.Names())...)
+	}
+	if len(s.hosts) == 0 {
+		d.because(vh.Source, "not exposed as "+string(kind), "earlier rules name the same hosts")
+		return
 	}
 	entries := d.entries(vh.Scope, s.hosts)
 	if len(entries) == 0 {
@@ -53,6 +60,22 @@ func (d *decider) atGateways(kind Kind, vh model.VirtualHost) {
 	}
 	d.because(vh.Source, "exposed as "+string(kind), "gateways are configured for scope "+string(vh.Scope))
 	d.expose(kind, entries, s)
+}
+
+// names are sets of names by the kind of entry at which they are exposed already.
+type names map[Kind]map[string]bool
+
+// take gives those of the names that are free, and takes them: one rule may name what
+// another means by an abbreviation.
+func (n names) take(kind Kind, all []string) []string {
+	if n[kind] == nil {
+		n[kind] = map[string]bool{}
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(name string) bool {
+		taken := n[kind][name]
+		n[kind][name] = true
+		return taken
+	})
 }
 
 func (d *decider) expose(kind Kind, entries []Entry, s share) {
@@ -90,7 +113,7 @@ func (d *decider) inMesh() []share {
 	for _, vh := range d.forMesh() {
 		var first string
 		var hosts []string
-		for _, h := range vh.Hosts {
+		for _, h := range d.remaining(Mesh, vh.Hosts) {
 			if !d.reachesMesh(vh, h) {
 				continue
 			}
@@ -99,7 +122,7 @@ func (d *decider) inMesh() []share {
 				continue
 			}
 			taken[h.Name] = true
-			hosts = append(hosts, d.meshNames(h)...)
+			hosts = append(hosts, d.taken.take(Mesh, d.meshNames(h))...)
 			first = cmp.Or(first, h.Name)
 		}
 		if len(hosts) == 0 {

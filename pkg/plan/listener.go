@@ -24,9 +24,9 @@ const (
 // redirect just its hosts. The shared gateway stays attached beside it, so that
 // whatever ports the operator gave it keep serving (serving#14879).
 func (d *decider) listeners() {
-	hosts := d.publicHosts()
+	hosts, certificates := d.publicHosts(), d.certificates()
 	redirect := d.model.Plain == model.Redirect
-	if len(hosts) == 0 || (!redirect && len(d.model.Certificates) == 0) {
+	if len(hosts) == 0 || (!redirect && len(certificates) == 0) {
 		return
 	}
 	if len(d.world.External) == 0 {
@@ -47,7 +47,7 @@ func (d *decider) listeners() {
 			continue
 		}
 		l := Listener{Name: name, Namespace: d.model.Name.Namespace, Scope: config.External, Selector: g.Pods.Selector}
-		for _, c := range d.model.Certificates {
+		for _, c := range certificates {
 			l.Servers = append(l.Servers, Server{
 				Name: portName(d.model.Name, c.Index), Port: tlsPort, Hosts: c.Hosts,
 				Credential: d.credential(c, g.Service.Namespace),
@@ -132,19 +132,33 @@ func (l *Listener) serves(hosts []string) bool {
 	})
 }
 
-// publicHosts are the names public rules are written for, sorted.
+// publicHosts are the names public rules are written for and have, sorted.
 func (d *decider) publicHosts() []string {
+	kind := Ingress
+	if len(d.world.External) == 0 {
+		kind = Mesh
+	}
 	var hosts []string
 	for _, vh := range d.model.VirtualHosts {
 		if vh.Scope == config.External {
-			for _, h := range vh.Hosts {
-				hosts = append(hosts, h.Name)
-				hosts = append(hosts, h.Short...)
+			for _, h := range d.remaining(kind, vh.Hosts) {
+				hosts = append(hosts, h.Names()...)
 			}
 		}
 	}
 	slices.Sort(hosts)
 	return slices.Compact(hosts)
+}
+
+// certificates are those of hosts that no other Ingress has.
+func (d *decider) certificates() []model.Certificate {
+	var out []model.Certificate
+	for _, c := range d.model.Certificates {
+		if c.Hosts = d.public(c.Hosts); len(c.Hosts) > 0 {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 func (d *decider) ignoredInMesh(redirect bool) {

@@ -21,8 +21,19 @@ type Plan struct {
 	Private   []Address  `json:"private"`
 	Probes    []Probe    `json:"probes,omitempty"`
 	Decisions []Decision `json:"decisions,omitempty"`
-	// Asked is the Model's.
+	Yields    []Yield    `json:"yields,omitempty"`
+	// Asked is the Model's, without what other Ingresses have.
 	Asked model.Asked `json:"-"`
+}
+
+// Yield is a host that another Ingress has where this one claims it too. It is not served
+// at Entries, nor may anything older go on serving it there.
+type Yield struct {
+	// Hosts are all names of the host, the full one first.
+	Hosts   []string             `json:"hosts"`
+	Kind    Kind                 `json:"kind"`
+	Entries []Entry              `json:"entries"`
+	To      types.NamespacedName `json:"to"`
 }
 
 // Owner is the object on whose behalf the rest exists.

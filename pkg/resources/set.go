@@ -19,6 +19,8 @@ type Set struct {
 	VirtualServices  []*istiov1.VirtualService
 	// Asked names the hosts that older objects may go on serving until the Set is proven.
 	Asked model.Asked
+	// Yields are hosts that nothing may serve at some entries.
+	Yields []plan.Yield
 }
 
 // SecretCopy promises a Secret: whoever applies the Set reads From and writes its
@@ -33,7 +35,7 @@ type SecretCopy struct {
 
 // Render says a Plan in Istio's words.
 func Render(p plan.Plan) Set {
-	set := Set{Asked: p.Asked}
+	set := Set{Asked: p.Asked, Yields: p.Yields}
 	for _, c := range p.Copies {
 		set.Secrets = append(set.Secrets, secretCopy(p.Owner, c))
 	}

@@ -32,6 +32,7 @@ type Bundle struct {
 	gateways   map[types.NamespacedName]*istiov1.Gateway
 	configMaps map[types.NamespacedName]*corev1.ConfigMap
 	serverless map[types.NamespacedName]*v1alpha1.ServerlessService
+	claimants  map[string][]*v1alpha1.Ingress
 	// origins says where ConfigMaps were written, since what is in them is judged
 	// only when they are used.
 	origins map[types.NamespacedName]string
@@ -63,6 +64,9 @@ func (b *Bundle) Serverless(n types.NamespacedName) (*v1alpha1.ServerlessService
 	s, ok := b.serverless[n]
 	return s, ok
 }
+
+// Claimants implements Reader.
+func (b *Bundle) Claimants(hostKey string) []*v1alpha1.Ingress { return b.claimants[hostKey] }
 
 // DefaultSystemNamespace is where Knative Serving is installed unless one chooses otherwise.
 const DefaultSystemNamespace = "knative-serving"

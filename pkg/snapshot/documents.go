@@ -80,6 +80,7 @@ func readBundle(files []File, decode func(raw []byte, into any) error) (*Bundle,
 			gateways:   map[types.NamespacedName]*istiov1.Gateway{},
 			configMaps: map[types.NamespacedName]*corev1.ConfigMap{},
 			serverless: map[types.NamespacedName]*v1alpha1.ServerlessService{},
+			claimants:  map[string][]*v1alpha1.Ingress{},
 			origins:    map[types.NamespacedName]string{},
 		},
 		ingresses: map[types.NamespacedName]*v1alpha1.Ingress{},
@@ -100,7 +101,11 @@ func readBundle(files []File, decode func(raw []byte, into any) error) (*Bundle,
 		return nil, errors.Join(faults...)
 	}
 	for _, name := range slices.SortedFunc(maps.Keys(r.ingresses), compareNames) {
-		r.bundle.Ingresses = append(r.bundle.Ingresses, r.ingresses[name])
+		ing := r.ingresses[name]
+		r.bundle.Ingresses = append(r.bundle.Ingresses, ing)
+		for _, key := range HostKeys(Claims(ing)) {
+			r.bundle.claimants[key] = append(r.bundle.claimants[key], ing)
+		}
 	}
 	return r.bundle, nil
 }

@@ -33,7 +33,10 @@ func ParseHost(host, clusterDomain string, scope config.Scope, namespace string)
 // Shorthand reads a host that DNS would take for the abbreviation of a Service's
 // name, name.ns or name.ns.svc, though it may be meant as a domain of the world.
 func Shorthand(host string) (types.NamespacedName, bool) {
-	service, namespace, ok := strings.Cut(strings.TrimSuffix(host, ".svc"), ".")
+	if name, ok := strings.CutSuffix(host, ".svc"); ok && strings.Contains(name, ".") {
+		host = name // else a Service of namespace svc
+	}
+	service, namespace, ok := strings.Cut(host, ".")
 	if !ok || service == "" || service == "*" || namespace == "" || strings.Contains(namespace, ".") {
 		return types.NamespacedName{}, false
 	}

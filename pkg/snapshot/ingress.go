@@ -2,7 +2,6 @@ package snapshot
 
 import (
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"knative.dev/networking/pkg/apis/networking/v1alpha1"
 
 	"github.com/net-mesh/net-mesh/pkg/config"
@@ -11,9 +10,10 @@ import (
 // Ingress gathers what the translation of one Ingress may look at:
 //   - the Services that carry its in-cluster hosts (which decide the names a
 //     sidecar knows them by), or that DNS could take a host for,
-//   - the Services whose port is given by name,
+//   - the Services of its splits,
 //   - the Secrets of its TLS blocks, in its own namespace,
-//   - the gateways of the scopes it uses, and the Services before their pods.
+//   - the gateways of the scopes it uses, and the Services before their pods,
+//   - other Ingresses that claim its hosts.
 func Ingress(r Reader, cfg config.Config, ing *v1alpha1.Ingress) Snapshot {
 	rec := Record(r)
 	w := World{Config: cfg}
@@ -25,7 +25,8 @@ func Ingress(r Reader, cfg config.Config, ing *v1alpha1.Ingress) Snapshot {
 	}
 	w.External = gateways(rec, cfg, config.External, ing)
 	w.Local = gateways(rec, cfg, config.Local, ing)
-	w.Refs = rec.Refs()
+	w.Neighbours = neighbours(rec, cfg, ing)
+	w.Refs, w.HostKeys = rec.Refs(), rec.HostKeys()
 	return Snapshot{Ingress: ing, World: w}
 }
 
@@ -61,7 +62,7 @@ func servicesOf(cfg config.Config, ing *v1alpha1.Ingress) []types.NamespacedName
 		}
 		for _, path := range rule.HTTP.Paths {
 			for _, split := range path.Splits {
-				if split.ServicePort.Type == intstr.String {
+				if split.Percent != 0 || len(path.Splits) == 1 {
 					names.add(types.NamespacedName{Namespace: split.ServiceNamespace, Name: split.ServiceName})
 				}
 			}

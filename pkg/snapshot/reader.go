@@ -4,6 +4,7 @@ import (
 	istiov1 "istio.io/client-go/pkg/apis/networking/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"knative.dev/networking/pkg/apis/networking/v1alpha1"
 )
 
 // Reader is all the gathering may look at. Each method says whether the object
@@ -15,4 +16,6 @@ type Reader interface {
 	// Gateway returns Gateways that others wrote, such as the shared ones that
 	// config-istio names.
 	Gateway(types.NamespacedName) (*istiov1.Gateway, bool)
+	// Claimants returns the Ingresses that claim a host of this HostKey, in any order.
+	Claimants(hostKey string) []*v1alpha1.Ingress
 }

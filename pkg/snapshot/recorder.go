@@ -2,11 +2,13 @@ package snapshot
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	istiov1 "istio.io/client-go/pkg/apis/networking/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"knative.dev/networking/pkg/apis/networking/v1alpha1"
 )
 
 // Recorder is a Reader that remembers what was asked of it, found or not.
@@ -14,11 +16,12 @@ type Recorder struct {
 	Reader
 
 	seen map[Ref]struct{}
+	keys map[string]struct{}
 }
 
 // Record wraps a Reader.
 func Record(r Reader) *Recorder {
-	return &Recorder{Reader: r, seen: map[Ref]struct{}{}}
+	return &Recorder{Reader: r, seen: map[Ref]struct{}{}, keys: map[string]struct{}{}}
 }
 
 // Service implements Reader.
@@ -41,6 +44,15 @@ func (r *Recorder) Gateway(name types.NamespacedName) (*istiov1.Gateway, bool) {
 	r.note(istiov1.SchemeGroupVersion.String(), "Gateway", name, found)
 	return g, found
 }
+
+// Claimants implements Reader.
+func (r *Recorder) Claimants(hostKey string) []*v1alpha1.Ingress {
+	r.keys[hostKey] = struct{}{}
+	return r.Reader.Claimants(hostKey)
+}
+
+// HostKeys lists by which claimants were asked for, sorted.
+func (r *Recorder) HostKeys() []string { return slices.Sorted(maps.Keys(r.keys)) }
 
 // Refs lists what was asked, sorted.
 func (r *Recorder) Refs() []Ref {

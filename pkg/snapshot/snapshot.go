@@ -4,6 +4,7 @@
 package snapshot
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"knative.dev/networking/pkg/apis/networking/v1alpha1"
 
@@ -27,9 +28,31 @@ type World struct {
 	External, Local []Gateway
 	Services        []Service
 	Certificates    []Certificate
+	// Neighbours are other Ingresses that claim hosts which may be this one's, by name.
+	Neighbours []Neighbour
 	// Refs names everything that was looked at, found or not: exactly these are
 	// to be watched.
 	Refs []Ref
+	// HostKeys are those that neighbours were looked for by, sorted: whoever comes to
+	// claim such a host, or gives it up, has to wake this Ingress.
+	HostKeys []string
+}
+
+// Neighbour is another Ingress with the facts that decide who has a host.
+type Neighbour struct {
+	Name types.NamespacedName
+	// Created is zero for one that the API server has not seen yet.
+	Created metav1.Time
+	// External and Local are the gateways that config-istio offers it.
+	External, Local []config.Gateway
+	// Claims are those that may concern this Ingress, in the order of the rules.
+	Claims []Claim
+}
+
+// Claim is a host as it is written in a rule.
+type Claim struct {
+	Scope config.Scope
+	Host  string
 }
 
 // Ref names an object that was looked at.

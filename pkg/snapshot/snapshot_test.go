@@ -51,8 +51,9 @@ spec:
     http:
       paths:
       - splits:
-        - {serviceName: named, serviceNamespace: ns, servicePort: web}
-        - {serviceName: numbered, serviceNamespace: ns, servicePort: 80}
+        - {serviceName: named, serviceNamespace: ns, servicePort: web, percent: 100}
+        - {serviceName: numbered, serviceNamespace: ns, servicePort: 80, percent: 100}
+        - {serviceName: later, serviceNamespace: ns, servicePort: 80, percent: 0}
   tls:
   - {hosts: [a.ns], secretName: cert}
   - {hosts: [a.ns], secretName: cert, secretNamespace: other}
@@ -107,7 +108,8 @@ func TestWhatIsReadIsWatched(t *testing.T) {
 		"Service com/foo missing", // foo.com may be taken for it
 		"Service istio-system/knative-local-gateway missing",
 		"Service ns/a found",
-		"Service ns/named missing", // and not the one whose port is a number
+		"Service ns/named missing",
+		"Service ns/numbered missing", // and not the one that is a place to roll out to
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error("(-want +got)", diff)

@@ -14,7 +14,7 @@ const meshGateway = "mesh"
 
 // widened lets each VirtualService keep the hosts and gateways it has until the new ones
 // are proven, except for those that another one of the Set takes over and hosts that are
-// not asked for.
+// not asked for or another owner has.
 func (w *Writer) widened(owner Owner, set resources.Set) []*istiov1.VirtualService {
 	wanted := set.VirtualServices
 	out := make([]*istiov1.VirtualService, 0, len(wanted))
@@ -25,8 +25,8 @@ func (w *Writer) widened(owner Owner, set resources.Set) []*istiov1.VirtualServi
 			continue
 		}
 		next := want.DeepCopy()
-		next.Spec.Hosts = union(want.Spec.Hosts, common(free(have.Spec.Hosts, wanted, hostsOf), set.Asked.Hosts))
 		next.Spec.Gateways = union(want.Spec.Gateways, free(have.Spec.Gateways, wanted, gatewaysOf))
+		next.Spec.Hosts = union(want.Spec.Hosts, allowed(free(have.Spec.Hosts, wanted, hostsOf), next.Spec.Gateways, set))
 		out = append(out, next)
 	}
 	return out
@@ -44,7 +44,7 @@ func (w *Writer) widenedGateways(owner Owner, set resources.Set) []*istiov1.Gate
 			continue
 		}
 		next := want.DeepCopy()
-		for _, server := range asked(have.Spec.Servers, set.Asked) {
+		for _, server := range asked(have.Spec.Servers, set) {
 			if server.GetTls().GetCredentialName() != "" && !hasServer(want, server.GetPort().GetName()) {
 				next.Spec.Servers = append(next.Spec.Servers, server)
 			}

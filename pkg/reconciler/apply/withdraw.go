@@ -8,23 +8,23 @@ import (
 	"istio.io/api/networking/v1alpha3"
 	istiov1 "istio.io/client-go/pkg/apis/networking/v1"
 
-	"github.com/net-mesh/net-mesh/pkg/model"
+	"github.com/net-mesh/net-mesh/pkg/plan"
 	"github.com/net-mesh/net-mesh/pkg/resources"
 )
 
 // withdraw takes away of what is stale all that need not wait for a proof, whatever else
-// is awaited: hosts that are not asked for any more, and VirtualServices that stand in the
+// is awaited: hosts that are not asked for any more or that another owner has, and VirtualServices that stand in the
 // way of the proof. A host that only moves, say from a gateway to the mesh, stays.
 func (w *Writer) withdraw(ctx context.Context, owner Owner, set resources.Set) error {
 	return errors.Join(
 		w.virtualServices.shrink(ctx, owner, w.virtualServices.stale(owner, set.VirtualServices), func(old *istiov1.VirtualService) (*istiov1.VirtualService, bool) {
 			next := old.DeepCopy()
-			next.Spec.Hosts = common(old.Spec.Hosts, set.Asked.Hosts)
+			next.Spec.Hosts = allowed(old.Spec.Hosts, gatewaysOf(old), set)
 			return next, len(next.Spec.Hosts) > 0 && !superseded(old, set.VirtualServices)
 		}),
 		w.gateways.shrink(ctx, owner, w.gateways.stale(owner, set.Gateways), func(old *istiov1.Gateway) (*istiov1.Gateway, bool) {
 			next := old.DeepCopy()
-			next.Spec.Servers = asked(old.Spec.Servers, set.Asked)
+			next.Spec.Servers = asked(old.Spec.Servers, set)
 			return next, len(next.Spec.Servers) > 0
 		}))
 }
@@ -42,20 +42,37 @@ func (k kind[T]) shrink(ctx context.Context, owner Owner, objects []T, rest func
 	return errors.Join(errs...)
 }
 
+// allowed keeps of hosts those that are asked for, and that no other owner has at one of
+// the gateways.
+func allowed(hosts, gateways []string, set resources.Set) []string {
+	return slices.DeleteFunc(common(hosts, set.Asked.Hosts), func(host string) bool {
+		return slices.ContainsFunc(set.Yields, func(y plan.Yield) bool {
+			return slices.Contains(y.Hosts, host) &&
+				slices.ContainsFunc(y.Entries, func(e plan.Entry) bool { return slices.Contains(gateways, string(e)) })
+		})
+	})
+}
+
 // asked gives what is left of a Gateway's servers. TLS is asked for by itself.
-func asked(servers []*v1alpha3.Server, a model.Asked) []*v1alpha3.Server {
+func asked(servers []*v1alpha3.Server, set resources.Set) []*v1alpha3.Server {
 	var out []*v1alpha3.Server
 	for _, s := range servers {
-		next, hosts := s.DeepCopy(), a.Hosts
+		next, hosts := s.DeepCopy(), set.Asked.Hosts
 		if s.GetTls().GetCredentialName() != "" {
-			hosts = a.TLS
+			hosts = set.Asked.TLS
 		}
-		next.Hosts = common(s.Hosts, hosts)
+		next.Hosts = slices.DeleteFunc(common(s.Hosts, hosts), func(host string) bool { return yielded(host, set) })
 		if len(next.Hosts) > 0 {
 			out = append(out, next)
 		}
 	}
 	return out
+}
+
+// yielded says whether another owner has a host at the external gateways, for which alone
+// Gateways are written.
+func yielded(host string, set resources.Set) bool {
+	return slices.ContainsFunc(set.Yields, func(y plan.Yield) bool { return y.Kind == plan.Ingress && slices.Contains(y.Hosts, host) })
 }
 
 // superseded says whether a stale VirtualService stands in the way of the proof: Istio

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/net-mesh/net-mesh/pkg/plan"
 	"github.com/net-mesh/net-mesh/pkg/resources"
 )
 
@@ -69,6 +70,42 @@ func TestWithdraw(t *testing.T) {
 				}
 			}
 			same(t, "hosts", row.hosts, got)
+		})
+	}
+}
+
+// TestWhatAnotherOwnerHasGoesAtOnce: neither what is stale nor what is widened goes on serving
+// a host where another owner has it, however long the proof takes; elsewhere it stays.
+func TestWhatAnotherOwnerHasGoesAtOnce(t *testing.T) {
+	in := func(kind plan.Kind, entry plan.Entry) []plan.Yield {
+		return []plan.Yield{{Hosts: []string{"x.com", "x"}, Kind: kind, Entries: []plan.Entry{entry}}}
+	}
+	listener := &istiov1.Gateway{ObjectMeta: vs("old").ObjectMeta}
+	listener.Spec.Servers = []*v1alpha3.Server{{Hosts: []string{"x.com"}, Port: &v1alpha3.Port{Name: "http-server"}, Tls: &v1alpha3.ServerTLSSettings{HttpsRedirect: true}}}
+	for _, row := range []struct {
+		name   string
+		have   runtime.Object
+		yields []plan.Yield
+		writes []string
+	}{
+		{"a stale VirtualService there", vs("old", hosts("x.com"), gateways("mesh")), in(plan.Mesh, "mesh"), []string{"delete virtualservices apps/old"}},
+		{"a stale VirtualService elsewhere", vs("old", hosts("x.com"), gateways("ns/old")), in(plan.Mesh, "mesh"), nil},
+		{"a host that was kept there", vs("a", hosts("hello.example.com", "x.com")), in(plan.Ingress, "ns/gateway"), []string{"update virtualservices apps/a"}},
+		{"a host that was kept elsewhere", vs("a", hosts("hello.example.com", "x.com")), in(plan.Mesh, "mesh"), nil},
+		{"a redirect", listener, in(plan.Ingress, "ns/gateway"), []string{"delete gateways apps/old"}},
+		{"a redirect of what is lost in the mesh", listener, in(plan.Mesh, "mesh"), nil},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			want := vs("a")
+			objects := []runtime.Object{row.have}
+			if v, ok := row.have.(*istiov1.VirtualService); !ok || v.Name != want.Name {
+				objects = append(objects, want)
+			}
+			ctx, w, c := newCluster(t, objects...)
+			if _, err := w.Sync(ctx, owner, resources.Set{VirtualServices: []*istiov1.VirtualService{want}, Asked: asks, Yields: row.yields}); err != nil {
+				t.Fatal(err)
+			}
+			same(t, "writes", row.writes, c.writes())
 		})
 	}
 }

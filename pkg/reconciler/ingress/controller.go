@@ -52,9 +52,10 @@ func NewController(ctx context.Context, cmw configmap.Watcher) *controller.Impl 
 	}
 	r := &Reconciler{
 		reader: listers.Reader{
-			Services: serviceinformer.Get(ctx).Lister(),
-			Secrets:  secretinformer.Get(ctx).Lister(),
-			Gateways: client.Gateways(ctx).Lister(),
+			Services:  serviceinformer.Get(ctx).Lister(),
+			Secrets:   secretinformer.Get(ctx).Lister(),
+			Gateways:  client.Gateways(ctx).Lister(),
+			Ingresses: ingressinformer.Get(ctx).Informer().GetIndexer(),
 		},
 		writer: apply.NewWriter(kubeclient.Get(ctx), client.Get(ctx), apply.Caches{
 			Secrets:          secrets.GetIndexer(),
@@ -75,6 +76,7 @@ func NewController(ctx context.Context, cmw configmap.Watcher) *controller.Impl 
 	checker := readiness.New(ctx, logger.Named("probes"), sliceinformer.Get(ctx).Lister(), func(n types.NamespacedName) { impl.EnqueueKey(n) })
 	r.observer = checker
 	watch(ctx, impl, mine)
+	handle(ingresses, neighbours(r.reader.Claimants, func(ing *v1alpha1.Ingress) { impl.Enqueue(ing) }))
 	handle(sliceinformer.Get(ctx).Informer(), checker.Handler())
 	return impl
 }
@@ -84,11 +86,15 @@ func prepare(ctx context.Context, secrets cache.SharedIndexInformer) error {
 	if err := secrets.SetTransform(withoutForeignBytes); err != nil {
 		return err
 	}
+	if err := ingressinformer.Get(ctx).Informer().AddIndexers(listers.Indexers()); err != nil {
+		return err
+	}
 	return apply.AddIndexes(secrets, client.Gateways(ctx).Informer(),
 		client.DestinationRules(ctx).Informer(), client.VirtualServices(ctx).Informer())
 }
 
-// watch says what wakes an Ingress: itself, what it owns, and what it leads to.
+// watch says what wakes an Ingress: itself, what it owns, and what it leads to. Neighbours
+// are watched by themselves.
 func watch(ctx context.Context, impl *controller.Impl, mine func(any) bool) {
 	handle(ingressinformer.Get(ctx).Informer(), cache.FilteringResourceEventHandler{
 		FilterFunc: mine, Handler: controller.HandleAll(impl.Enqueue),

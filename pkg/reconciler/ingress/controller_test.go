@@ -92,7 +92,7 @@ func condition(ctx context.Context, name string) string {
 
 // TestDriftIsRepaired: whoever deletes one of our objects sees it come back.
 func TestDriftIsRepaired(t *testing.T) {
-	ctx := start(t, gateways, "ingress", "gateways")
+	ctx := start(t, gateways, "ingress", "gateways", "revision")
 	services := fakeistio.Get(ctx).NetworkingV1().VirtualServices("apps")
 	exists := func() bool {
 		_, err := services.Get(ctx, "hello-ingress", metav1.GetOptions{})
@@ -105,11 +105,15 @@ func TestDriftIsRepaired(t *testing.T) {
 	eventually(t, "hello-ingress is written again", exists)
 }
 
-// TestWhatIsMissingWakes: gateway, Service and pods may come in any order, later.
+// TestWhatIsMissingWakes: gateway, Services and pods may come in any order, later.
 func TestWhatIsMissingWakes(t *testing.T) {
 	ctx := start(t, map[string]string{"local-gateways": "[]"}, "ingress")
 	eventually(t, "the missing gateway is reported", func() bool { return condition(ctx, "NetworkConfigured") == "Unknown GatewayMissing" })
 	for _, o := range read(t, "gateways") {
+		create(t, ctx, o)
+	}
+	eventually(t, "the missing Service is reported", func() bool { return condition(ctx, "NetworkConfigured") == "Unknown ServiceMissing" })
+	for _, o := range read(t, "revision") {
 		create(t, ctx, o)
 	}
 	eventually(t, "the rules are accepted", func() bool { return condition(ctx, "NetworkConfigured") == "True " })

@@ -91,6 +91,17 @@ func TestReconcile(t *testing.T) {
 			"Normal GatewayServiceMissing Service istio-system/misspelt of gateway knative-serving/other in config-istio does not exist; create it or correct the ConfigMap",
 		},
 	}, {
+		name: "a host that an older Ingress comes to claim is given up at once", world: "claimed", config: gateways, seen: waiting, status: "given-up",
+		deletes: []clientgotesting.DeleteActionImpl{deletion("networking.istio.io", "virtualservices", "apps", "hello-ingress")},
+		events: []string{
+			"Normal Deleted Deleted VirtualService apps/hello-ingress",
+			"Warning HostConflict host hello.example.com is claimed by Ingress shop/first too, which is older and has it at the external gateways; use another host, or remove it there",
+		},
+	}, {
+		name: "who lost a host takes it over as soon as the other is being deleted", world: "released", config: gateways, seen: waiting,
+		creates: "objects-ingress", status: "taken-over",
+		events: []string{"Normal Created Created VirtualService apps/hello-ingress"},
+	}, {
 		name: "an address is flipped before the old way is taken away", world: "steady", config: halfMesh, seen: proven, status: "half-mesh",
 	}, {
 		name: "once the address is published the old way is taken away", world: "flipped", config: halfMesh, seen: proven,

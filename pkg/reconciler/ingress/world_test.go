@@ -66,6 +66,9 @@ func factory(istio map[string]string, data observer) Factory {
 		if err := apply.AddIndexes(secrets.Informer(), gateways.Informer(), rules.Informer(), services.Informer()); err != nil {
 			t.Fatal(err)
 		}
+		if err := fakeingressinformer.Get(ctx).Informer().AddIndexers(listers.Indexers()); err != nil {
+			t.Fatal(err)
+		}
 		for _, o := range row.Objects {
 			var err error
 			switch o.(type) {
@@ -93,7 +96,10 @@ func factory(istio map[string]string, data observer) Factory {
 		ctx = controller.WithEventRecorder(ctx, recorder)
 		row.Ctx = ctx
 		r := &Reconciler{
-			reader: listers.Reader{Services: fakeserviceinformer.Get(ctx).Lister(), Secrets: secrets.Lister(), Gateways: gateways.Lister()},
+			reader: listers.Reader{
+				Services: fakeserviceinformer.Get(ctx).Lister(), Secrets: secrets.Lister(), Gateways: gateways.Lister(),
+				Ingresses: fakeingressinformer.Get(ctx).Informer().GetIndexer(),
+			},
 			writer: apply.NewWriter(kube, mesh, apply.Caches{
 				Secrets: secrets.Informer().GetIndexer(), Gateways: gateways.Informer().GetIndexer(),
 				DestinationRules: rules.Informer().GetIndexer(), VirtualServices: services.Informer().GetIndexer(),

@@ -3,11 +3,15 @@
 package listers
 
 import (
+	"fmt"
+
 	istiov1 "istio.io/client-go/pkg/apis/networking/v1"
 	istio "istio.io/client-go/pkg/listers/networking/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	core "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"knative.dev/networking/pkg/apis/networking/v1alpha1"
 
 	"github.com/net-mesh/net-mesh/pkg/snapshot"
 )
@@ -17,6 +21,8 @@ type Reader struct {
 	Services core.ServiceLister
 	Secrets  core.SecretLister
 	Gateways istio.GatewayLister
+	// Ingresses must have been given Indexers.
+	Ingresses cache.Indexer
 }
 
 var _ snapshot.Reader = Reader{}
@@ -34,6 +40,29 @@ func (r Reader) Secret(n types.NamespacedName) (*corev1.Secret, bool) {
 // Gateway implements snapshot.Reader.
 func (r Reader) Gateway(n types.NamespacedName) (*istiov1.Gateway, bool) {
 	return found(r.Gateways.Gateways(n.Namespace).Get(n.Name))
+}
+
+// Claimants implements snapshot.Reader.
+func (r Reader) Claimants(hostKey string) []*v1alpha1.Ingress {
+	items, err := r.Ingresses.ByIndex(hostIndex, hostKey)
+	if err != nil {
+		panic(fmt.Sprintf("listers: the cache of Ingresses was not given its index: %v", err))
+	}
+	out := make([]*v1alpha1.Ingress, 0, len(items))
+	for _, item := range items {
+		out = append(out, item.(*v1alpha1.Ingress))
+	}
+	return out
+}
+
+// hostIndex lists the Ingresses that claim a host without looking at all others.
+const hostIndex = "net-mesh.dev/host"
+
+// Indexers are those that a cache of Ingresses needs for a Reader, from the start.
+func Indexers() cache.Indexers {
+	return cache.Indexers{hostIndex: func(o any) ([]string, error) {
+		return snapshot.HostKeys(snapshot.Claims(o.(*v1alpha1.Ingress))), nil
+	}}
 }
 
 // found drops the error: a cache knows only one, that it has no such object.

@@ -28,9 +28,18 @@ type State struct {
 	// Ready: nothing is awaited.
 	Ready bool
 	// Assumed are hosts of which nobody could be asked whether they are served.
-	Assumed []string
+	Assumed Assumed
 	// Waiting has a line for each thing that is awaited.
 	Waiting []string
+}
+
+// Assumed are hosts by why nobody could be asked. Of a name and its abbreviations only the
+// name is there.
+type Assumed struct {
+	// Mesh: sidecars serve them.
+	Mesh []string
+	// Gateways: their gateways answer nobody without a client's certificate.
+	Gateways []string
 }
 
 // Checker proves Plans.

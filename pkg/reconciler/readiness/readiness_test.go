@@ -116,7 +116,7 @@ func TestNothingExposedIsNotReady(t *testing.T) {
 }
 
 func TestMeshIsAssumed(t *testing.T) {
-	if s := check(t, checker(t, indexed(), nil, nil), atMesh); !s.Ready || len(s.Assumed) != 1 {
+	if s := check(t, checker(t, indexed(), nil, nil), atMesh); !s.Ready || len(s.Assumed.Mesh) != 1 {
 		t.Errorf("got %+v, want ready and assumed", s)
 	}
 }
@@ -127,13 +127,14 @@ func TestWhatCannotBeAskedIsAssumed(t *testing.T) {
 	withHeader.Headers, withHeader.Host, withHeader.Digest = []model.KV{{Key: "Tag", Value: "blue"}}, "blue.example.com", "d2"
 	p := planned(atHTTP, withHeader, atMesh)
 	p.Exposures = append(p.Exposures, plan.Exposure{Entries: []plan.Entry{"ns/mutual"}, Hosts: []string{"mutual.example.com"}, Digest: "d3"})
+	p.Exposures = append(p.Exposures, plan.Exposure{Entries: []plan.Entry{plan.MeshEntry}, Hosts: []string{"hello.apps", "hello.apps.svc", "hello.apps.svc.cluster.local", "a.com", "a.com.au"}})
 	ask, assumed := sorted(p)
-	want := []string{"hello.apps.svc.cluster.local", "mutual.example.com"}
+	want := Assumed{Mesh: []string{"a.com", "a.com.au", "hello.apps.svc.cluster.local"}, Gateways: []string{"mutual.example.com"}}
 	if diff := cmp.Diff(want, assumed); diff != "" || len(ask) != 2 {
 		t.Errorf("%d asked, assumed (-want +got):\n%s", len(ask), diff)
 	}
 	redirected := plan.Probe{Entry: "ns/gateway", Host: "r.example.com", Expect: plan.ExpectRedirect}
-	if _, assumed := sorted(planned(redirected)); len(assumed) != 0 {
+	if _, assumed := sorted(planned(redirected)); len(assumed.Mesh)+len(assumed.Gateways) != 0 {
 		t.Errorf("assumed %v though a redirect proves it", assumed)
 	}
 }

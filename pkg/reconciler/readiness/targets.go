@@ -20,21 +20,31 @@ import (
 // sorted separates the probes that gateways can be asked from the hosts that are taken on
 // trust: those of sidecars, and those at gateways that answer nobody, for want of a client
 // certificate.
-func sorted(p plan.Plan) (ask []plan.Probe, assumed []string) {
+func sorted(p plan.Plan) (ask []plan.Probe, assumed Assumed) {
 	for _, probe := range p.Probes {
-		if probe.Entry == plan.MeshEntry {
-			assumed = append(assumed, probe.Host)
-			continue
+		if probe.Entry != plan.MeshEntry {
+			ask = append(ask, probe)
 		}
-		ask = append(ask, probe)
 	}
 	for _, e := range p.Exposures {
-		if !slices.ContainsFunc(p.Probes, func(probe plan.Probe) bool { return proves(probe, e) }) {
-			assumed = append(assumed, e.Hosts...)
+		switch {
+		case slices.Contains(e.Entries, plan.MeshEntry):
+			assumed.Mesh = append(assumed.Mesh, e.Hosts...)
+		case !slices.ContainsFunc(ask, func(probe plan.Probe) bool { return proves(probe, e) }):
+			assumed.Gateways = append(assumed.Gateways, e.Hosts...)
 		}
 	}
-	slices.Sort(assumed)
-	return ask, slices.Compact(assumed)
+	return ask, Assumed{Mesh: inFull(assumed.Mesh), Gateways: inFull(assumed.Gateways)}
+}
+
+// inFull leaves out abbreviations of other hosts, and sorts.
+func inFull(hosts []string) []string {
+	out := slices.DeleteFunc(slices.Clone(hosts), func(short string) bool {
+		full := strings.TrimSuffix(short, ".svc") + ".svc."
+		return slices.ContainsFunc(hosts, func(host string) bool { return strings.HasPrefix(host, full) && host != short })
+	})
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // proves says whether a probe is evidence for an exposure. A redirect carries no digest.

@@ -46,7 +46,7 @@ func TestZeroTargetsAreAwaited(t *testing.T) {
 		if told.count() != 1 {
 			t.Fatalf("woken %d times after a pod has come and served, want once", told.count())
 		}
-		if s := check(t, c, atHTTP, atMesh); !s.Ready || len(s.Assumed) != 1 {
+		if s := check(t, c, atHTTP, atMesh); !s.Ready || len(s.Assumed.Mesh) != 1 {
 			t.Fatalf("got %+v, want ready with one host assumed", s)
 		}
 		_ = index.Update(pods("10.0.0.1", "10.0.0.2"))

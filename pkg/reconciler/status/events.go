@@ -19,12 +19,15 @@ func tell(ctx context.Context, ing *v1alpha1.Ingress, findings []finding.Finding
 	if recorder == nil {
 		return
 	}
+	told := map[string]bool{}
 	for _, f := range findings {
 		kind := corev1.EventTypeWarning
 		if f.Severity() != finding.Invalid {
 			kind = corev1.EventTypeNormal
 		}
-		if news(ing, f) {
+		if text := string(f.Reason) + f.Message; news(ing, f) && !told[text] {
+			// Several fields may lead to one fault.
+			told[text] = true
 			recorder.Event(ing, kind, string(f.Reason), f.Message)
 		}
 	}

@@ -57,16 +57,33 @@ func balancer(ing *v1alpha1.Ingress, findings []finding.Finding, p plan.Plan, s 
 	// What cannot be asked for while something is missing has not been proven either.
 	waiting := slices.Concat(s.Waiting, missing(findings))
 	if !s.Ready || len(waiting) > 0 {
-		await(conditions, Serving(ing), waiting)
+		// What another Ingress has is no longer served as before.
+		await(conditions, Serving(ing) && len(p.Yields) == 0, waiting)
 		return false
 	}
 	published := same(ing.Status.PublicLoadBalancer, p.Public) && same(ing.Status.PrivateLoadBalancer, p.Private)
 	ing.Status.MarkLoadBalancerReady(addresses(p.Public), addresses(p.Private))
-	if len(s.Assumed) > 0 {
-		conditions.MarkTrueWithReason(v1alpha1.IngressConditionLoadBalancerReady, Assumed,
-			"Assumed, not proven, because nobody could be asked: %s", strings.Join(s.Assumed, ", "))
+	if message := assumptions(s.Assumed); message != "" {
+		conditions.MarkTrueWithReason(v1alpha1.IngressConditionLoadBalancerReady, Assumed, "%s", message)
 	}
 	return published
+}
+
+// assumptions says which hosts are not proven, what that means, and what to do; empty if
+// all are.
+func assumptions(a readiness.Assumed) string {
+	var messages []string
+	if len(a.Mesh) > 0 {
+		messages = append(messages, fmt.Sprintf("Not proven in the mesh: %s. Callers' sidecars serve this, and cannot be asked whether they know the routes yet. "+
+			"A call in the first seconds may get 404: call again. If it goes on, look for the host in \"istioctl proxy-config routes\" of the caller's pod",
+			strings.Join(a.Mesh, ", ")))
+	}
+	if len(a.Gateways) > 0 {
+		messages = append(messages, fmt.Sprintf("Not proven at the gateways: %s. They let in only who has a client's certificate, so they cannot be asked whether they know the routes yet. "+
+			"Call once with a certificate to be sure",
+			strings.Join(a.Gateways, ", ")))
+	}
+	return strings.Join(messages, "; ")
 }
 
 // Failed reports that the API could not be read or written. What serves is not called
@@ -121,7 +138,10 @@ func mark(conditions apis.ConditionManager, all []finding.Finding, on finding.Co
 	}
 	messages := make([]string, 0, len(relevant))
 	for _, f := range relevant {
-		messages = append(messages, f.Message)
+		if !slices.Contains(messages, f.Message) {
+			// Several fields may lead to one fault.
+			messages = append(messages, f.Message)
+		}
 	}
 	message, gravest := strings.Join(messages, "; "), relevant[0]
 	if gravest.Severity() == finding.Invalid {
@@ -136,8 +156,8 @@ func mark(conditions apis.ConditionManager, all []finding.Finding, on finding.Co
 func missing(all []finding.Finding) []string {
 	var out []string
 	for _, f := range all {
-		if f.Severity() == finding.Pending {
-			out = append(out, "what is missing: "+f.Message)
+		if text := "what is missing: " + f.Message; f.Severity() == finding.Pending && !slices.Contains(out, text) {
+			out = append(out, text)
 		}
 	}
 	return out

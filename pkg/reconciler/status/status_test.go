@@ -64,7 +64,7 @@ func TestWrite(t *testing.T) {
 			network: "True ", balancer: "True ", ready: "True ", private: "local"},
 		{name: "proven and published", ing: served(gateway), plan: gateway, state: proven,
 			network: "True ", balancer: "True ", ready: "True ", private: "local", published: true},
-		{name: "assumed", ing: fresh(), plan: gateway, state: readiness.State{Ready: true, Assumed: []string{"h"}},
+		{name: "assumed", ing: fresh(), plan: gateway, state: readiness.State{Ready: true, Assumed: readiness.Assumed{Mesh: []string{"h"}}},
 			network: "True ", balancer: "True Assumed", ready: "True ", private: "local"},
 		{name: "another way is awaited while one serves", ing: served(gateway), plan: meshed, state: awaited,
 			network: "True ", balancer: "True AwaitingProof", ready: "True ", private: "local"},
@@ -95,6 +95,47 @@ func TestWrite(t *testing.T) {
 				t.Errorf("private address %q, want %q", got, row.private)
 			}
 		})
+	}
+}
+
+// TestWhatIsLostIsNotServedAsBefore: while the rest is awaited, nobody is told so.
+func TestWhatIsLostIsNotServedAsBefore(t *testing.T) {
+	ing, lost := served(gateway), gateway
+	lost.Yields = []plan.Yield{{Hosts: []string{"h"}, Kind: plan.Ingress, Entries: []plan.Entry{"a/b"}}}
+	conflict := finding.Finding{Reason: finding.HostConflict, Message: "host h"}
+	Write(t.Context(), ing, translate.Result{Plan: lost, Findings: []finding.Finding{conflict}}, apply.Changes{}, awaited)
+	expect(t, ing, v1alpha1.IngressConditionLoadBalancerReady, "Unknown AwaitingProof")
+	expect(t, ing, v1alpha1.IngressConditionReady, "False HostConflict")
+}
+
+// TestOneFaultIsSaidOnce, though several fields lead to it.
+func TestOneFaultIsSaidOnce(t *testing.T) {
+	recorder := record.NewFakeRecorder(10)
+	ctx := controller.WithEventRecorder(t.Context(), recorder)
+	ing, again := fresh(), pending
+	again.Path = "spec.rules[1]"
+	Write(ctx, ing, translate.Result{Plan: gateway, Findings: []finding.Finding{pending, again}}, apply.Changes{}, proven)
+	for _, c := range ing.Status.Conditions {
+		if strings.Count(c.Message, pending.Message) != 1 {
+			t.Errorf("%s says %q", c.Type, c.Message)
+		}
+	}
+	if len(recorder.Events) != 1 {
+		t.Errorf("%d events", len(recorder.Events))
+	}
+}
+
+// TestAssumptionsSayWhatTheyMean: which hosts, why, and what to do.
+func TestAssumptionsSayWhatTheyMean(t *testing.T) {
+	ing := fresh()
+	Write(t.Context(), ing, translate.Result{Plan: gateway}, apply.Changes{}, readiness.State{
+		Ready: true, Assumed: readiness.Assumed{Mesh: []string{"a.ns.svc", "b.ns.svc"}, Gateways: []string{"mutual.example.com"}},
+	})
+	message := ing.Status.GetCondition(v1alpha1.IngressConditionLoadBalancerReady).Message
+	for _, want := range []string{"a.ns.svc, b.ns.svc", "sidecars", "404", "istioctl proxy-config routes", "mutual.example.com", "client's certificate"} {
+		if !strings.Contains(message, want) {
+			t.Errorf("message %q lacks %q", message, want)
+		}
 	}
 }
 
