@@ -79,10 +79,7 @@ func (w *world) written() (map[finding.Ref]string, error) {
 	out := map[finding.Ref]string{}
 	for _, t := range w.ingresses {
 		for _, any := range t.Objects.All() {
-			o, ok := any.(interface {
-				metav1.Object
-				runtime.Object
-			})
+			o, ok := any.(object)
 			if !ok {
 				return nil, fmt.Errorf("%T is no object of Kubernetes", any)
 			}
@@ -90,10 +87,20 @@ func (w *world) written() (map[finding.Ref]string, error) {
 			if err != nil {
 				return nil, err
 			}
-			out[finding.Ref{Kind: o.GetObjectKind().GroupVersionKind().Kind, Namespace: o.GetNamespace(), Name: o.GetName()}] = string(text)
+			out[refOf(o)] = string(text)
 		}
 	}
 	return out, nil
+}
+
+// object is what every object of Kubernetes is.
+type object interface {
+	metav1.Object
+	runtime.Object
+}
+
+func refOf(o object) finding.Ref {
+	return finding.Ref{Kind: o.GetObjectKind().GroupVersionKind().Kind, Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
 func names(sets ...map[finding.Ref]string) []finding.Ref {
