@@ -141,13 +141,8 @@ func TestForeignWildcardObjects(t *testing.T) {
 	}
 	foreign := &istiov1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: wildcardGateway}}
 	create(t, ctx, foreign)
-	// The caches have them before the Ingress comes.
-	eventually(t, "they are left alone", func() bool {
-		if _, err := fakenetworking.Get(ctx).NetworkingV1alpha1().Ingresses("apps").Get(ctx, "hello", metav1.GetOptions{}); err != nil {
-			create(t, ctx, wild(t, "hello"))
-		}
-		return condition(ctx, "Ready") == "False NotOwned"
-	})
+	create(t, ctx, wild(t, "hello"))
+	eventually(t, "they are named", func() bool { return condition(ctx, "Ready") == "False NotOwned" })
 	if sharers(ctx) != "" || carried(ctx, wildcardCopy, cert) {
 		t.Error("they are not left alone")
 	}
