@@ -79,7 +79,10 @@ func (w *world) written() (map[finding.Ref]string, error) {
 	out := map[finding.Ref]string{}
 	for _, t := range w.ingresses {
 		for _, any := range t.Objects.All() {
-			o, ok := any.(object)
+			o, ok := any.(interface {
+				metav1.Object
+				runtime.Object
+			})
 			if !ok {
 				return nil, fmt.Errorf("%T is no object of Kubernetes", any)
 			}
@@ -87,20 +90,10 @@ func (w *world) written() (map[finding.Ref]string, error) {
 			if err != nil {
 				return nil, err
 			}
-			out[refOf(o)] = string(text)
+			out[finding.Ref{Kind: o.GetObjectKind().GroupVersionKind().Kind, Namespace: o.GetNamespace(), Name: o.GetName()}] = string(text)
 		}
 	}
 	return out, nil
-}
-
-// object is what every object of Kubernetes is.
-type object interface {
-	metav1.Object
-	runtime.Object
-}
-
-func refOf(o object) finding.Ref {
-	return finding.Ref{Kind: o.GetObjectKind().GroupVersionKind().Kind, Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
 func names(sets ...map[finding.Ref]string) []finding.Ref {

@@ -239,3 +239,39 @@ func TestOneComesWhileTheLastGoes(t *testing.T) {
 		}
 	})
 }
+
+// TestPreviewOfShared: who comes or leaves changes the object, who is the first or the last
+// creates or deletes it.
+func TestPreviewOfShared(t *testing.T) {
+	source := secret("apps", "cert", "new", nil)
+	for _, row := range []struct {
+		name string
+		have []runtime.Object
+		set  resources.Set
+		want Verb // of both objects; empty: nothing
+	}{
+		{"the first", nil, sharedSet(), Create},
+		{"the second", []runtime.Object{listener(neighbour), carried(neighbour)}, sharedSet(), Update},
+		{"steady", []runtime.Object{listener(owner), carried(owner)}, sharedSet(), ""},
+		{"one of two leaves", []runtime.Object{listener(neighbour, owner), carried(neighbour, owner)}, resources.Set{}, Update},
+		{"the last leaves", []runtime.Object{listener(owner), carried(owner)}, resources.Set{}, Delete},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			_, w, _ := newCluster(t, append([]runtime.Object{source}, row.have...)...)
+			changes, err := w.Preview(owner, row.set)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, c := range changes {
+				got = append(got, string(c.Verb)+" "+c.Name)
+			}
+			slices.Sort(got)
+			var want []string
+			if row.want != "" {
+				want = []string{string(row.want) + " " + sharedCopyName, string(row.want) + " " + sharedGatewayName}
+			}
+			same(t, "changes", want, got)
+		})
+	}
+}
