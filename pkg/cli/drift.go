@@ -55,7 +55,9 @@ func (w *world) against(ctx context.Context, c *cluster, own bool) (difference, 
 func (d *difference) take(c apply.Change) error {
 	switch c.Verb {
 	case apply.Create:
-		d.Added = append(d.Added, c.Ref)
+		if !slices.Contains(d.Added, c.Ref) { // each Ingress that shares it creates it
+			d.Added = append(d.Added, c.Ref)
+		}
 	case apply.Delete:
 		d.Removed = append(d.Removed, c.Ref)
 	case apply.Refuse:
@@ -158,7 +160,7 @@ func (w *world) caches(ctx context.Context, c *cluster) (apply.Caches, error) {
 	}
 	// Sources of copies are those of the world that is compared.
 	for _, t := range w.ingresses {
-		for _, copied := range t.Objects.Secrets {
+		for _, copied := range slices.Concat(t.Objects.Secrets, t.Objects.SharedSecrets) {
 			source, fetched := c.secrets[copied.From]
 			if whole, ok := w.bundle.Secret(copied.From); ok && !fetched {
 				source = summed(whole)
@@ -186,6 +188,10 @@ func (c *cluster) written(ctx context.Context) ([]unstructured.Unstructured, err
 	if err != nil {
 		return nil, err
 	}
+	shared, err := c.list(ctx, gateways, c.namespace, copies)
+	if err != nil {
+		return nil, err
+	}
 	rules, err := c.list(ctx, destinationRules, c.namespace, ours)
 	if err != nil {
 		return nil, err
@@ -194,17 +200,17 @@ func (c *cluster) written(ctx context.Context) ([]unstructured.Unstructured, err
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(virtual, listeners, rules, copied), nil
+	return slices.Concat(virtual, listeners, shared, rules, copied), nil
 }
 
 // wanted names all objects that the controller would write.
 func (w *world) wanted() []object {
 	var out []object
 	for _, t := range w.ingresses {
-		for _, s := range t.Objects.Secrets {
+		for _, s := range slices.Concat(t.Objects.Secrets, t.Objects.SharedSecrets) {
 			out = append(out, object{secretResource, s.To})
 		}
-		for _, g := range t.Objects.Gateways {
+		for _, g := range slices.Concat(t.Objects.Gateways, t.Objects.SharedGateways) {
 			out = append(out, object{gateways, types.NamespacedName{Namespace: g.Namespace, Name: g.Name}})
 		}
 		for _, r := range t.Objects.DestinationRules {

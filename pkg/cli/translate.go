@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
+
+	"github.com/net-mesh/net-mesh/pkg/resources"
 )
 
 func translateCommand() *cobra.Command {
@@ -61,6 +63,7 @@ Exit codes: 0 nothing Invalid, 1 an Invalid finding (what is valid is printed al
 
 func (w *world) print(to io.Writer, format string) error {
 	documents := []any{}
+	var sets []resources.Set
 	for _, t := range w.ingresses {
 		switch format {
 		case "model":
@@ -68,9 +71,10 @@ func (w *world) print(to io.Writer, format string) error {
 		case "plan":
 			documents = append(documents, t.Plan)
 		default:
-			documents = append(documents, t.Objects.All()...)
+			sets = append(sets, t.Objects)
 		}
 	}
+	documents = append(documents, resources.Objects(sets...)...)
 	if format == "json" {
 		return printJSON(to, map[string]any{"apiVersion": "v1", "kind": "List", "items": documents})
 	}

@@ -6,24 +6,22 @@ type Reason string
 
 // Invalid: a person has to change something.
 const (
-	RuleWithoutHTTP         Reason = "RuleWithoutHTTP"
-	RuleWithoutHosts        Reason = "RuleWithoutHosts"
-	HostInvalid             Reason = "HostInvalid"
-	ForeignNamespaceHost    Reason = "ForeignNamespaceHost"
-	HostConflict            Reason = "HostConflict"
-	PathWithoutSplits       Reason = "PathWithoutSplits"
-	PercentNot100           Reason = "PercentNot100"
-	PortNotFound            Reason = "PortNotFound"
-	SecretForeignNamespace  Reason = "SecretForeignNamespace"
-	CertificateInvalid      Reason = "CertificateInvalid"
-	HTTPOptionUnknown       Reason = "HTTPOptionUnknown"
-	GatewayServiceUnfit     Reason = "GatewayServiceUnfit"
-	LocalTLSWithoutGateway  Reason = "LocalTLSWithoutGateway"
-	LocalTLSUnsupported     Reason = "LocalTLSUnsupported"
-	WildcardCertUnsupported Reason = "WildcardCertUnsupported"
-	BackendNotResolved      Reason = "BackendNotResolved"
-	VisibilityUnknown       Reason = "VisibilityUnknown"
-	TLSHostUnknown          Reason = "TLSHostUnknown"
+	RuleWithoutHTTP        Reason = "RuleWithoutHTTP"
+	RuleWithoutHosts       Reason = "RuleWithoutHosts"
+	HostInvalid            Reason = "HostInvalid"
+	ForeignNamespaceHost   Reason = "ForeignNamespaceHost"
+	HostConflict           Reason = "HostConflict"
+	PathWithoutSplits      Reason = "PathWithoutSplits"
+	PercentNot100          Reason = "PercentNot100"
+	PortNotFound           Reason = "PortNotFound"
+	SecretForeignNamespace Reason = "SecretForeignNamespace"
+	CertificateInvalid     Reason = "CertificateInvalid"
+	HTTPOptionUnknown      Reason = "HTTPOptionUnknown"
+	GatewayServiceUnfit    Reason = "GatewayServiceUnfit"
+	LocalTLSWithoutGateway Reason = "LocalTLSWithoutGateway"
+	BackendNotResolved     Reason = "BackendNotResolved"
+	VisibilityUnknown      Reason = "VisibilityUnknown"
+	TLSHostUnknown         Reason = "TLSHostUnknown"
 )
 
 // Pending: something is awaited, its arrival wakes us.
@@ -66,12 +64,10 @@ func Catalogue() []Entry {
 		{PercentNot100, Invalid, NetworkConfigured, "The percentages of a path's splits do not add up to 100. Correct the percentages."},
 		{PortNotFound, Invalid, NetworkConfigured, "A split names a port that its Service does not have. Correct the port or the Service."},
 		{SecretForeignNamespace, Invalid, NetworkConfigured, "A TLS block names a Secret of another namespace. It is not looked at; its hosts are not served over TLS. Use a Secret in the namespace of the Ingress."},
-		{CertificateInvalid, Invalid, NetworkConfigured, "The Secret of a TLS block holds no PEM certificate with DNS names. Its hosts are not served over TLS until it does."},
+		{CertificateInvalid, Invalid, NetworkConfigured, "The Secret of a TLS block holds no PEM certificate with DNS names, or one for a wildcard that does not fit a host. The hosts are not served over TLS until it does."},
 		{HTTPOptionUnknown, Invalid, NetworkConfigured, "spec.httpOption is neither Enabled nor Redirected. It is treated as Enabled."},
 		{GatewayServiceUnfit, Invalid, NetworkConfigured, "The Service of a gateway has no selector, so no pods can be told to listen. Correct config-istio or the Service."},
 		{LocalTLSWithoutGateway, Invalid, NetworkConfigured, "TLS is asked for cluster-local hosts, but no local gateway is configured to end it. In the mesh mTLS protects the way already: leave TLS out, or configure a local gateway."},
-		{LocalTLSUnsupported, Invalid, NetworkConfigured, "TLS is asked for cluster-local hosts at a local gateway, which is not supported yet. The hosts are served without TLS."},
-		{WildcardCertUnsupported, Invalid, NetworkConfigured, "The certificate of a TLS block names a wildcard, which is not supported yet. Use a certificate that names the hosts."},
 		{BackendNotResolved, Invalid, NetworkConfigured, "A path rewrites the host to that of another route. Without a local gateway nothing routes such a request a second time, which is not supported yet."},
 		{VisibilityUnknown, Invalid, NetworkConfigured, "The visibility of a rule is neither ExternalIP nor ClusterLocal. The rule is not served."},
 		{TLSHostUnknown, Invalid, NetworkConfigured, "A TLS block names a host that no rule serves. Remove it, or add a rule."},

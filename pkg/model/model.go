@@ -147,9 +147,18 @@ type Backend struct {
 	Port uint32 `json:"port"`
 }
 
-// Certificate is a TLS block for public hosts whose Secret was found fit.
+// Certificate is what a TLS block asks for the hosts of one scope, where its Secret was
+// found fit.
 type Certificate struct {
-	Hosts  []string             `json:"hosts"`
+	Scope Scope `json:"scope"`
+	// Hosts are those of the block, sorted.
+	Hosts []string `json:"hosts"`
+	// Shared: the certificate names a wildcard, and its hosts are public. A client may use
+	// a connection for every host that the certificate fits, so all Ingresses that use it
+	// have to be served behind one listener, which is for Names.
+	Shared bool `json:"shared,omitempty"`
+	// Names are those of a Shared certificate that the Ingress' namespace may claim.
+	Names  []string             `json:"names,omitempty"`
 	Secret types.NamespacedName `json:"secret"`
 	UID    types.UID            `json:"uid,omitempty"`
 	Labels []KV                 `json:"labels,omitempty"`

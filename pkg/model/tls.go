@@ -24,34 +24,57 @@ func (in *ingest) certificates(served []VirtualHost) []Certificate {
 			in.asked.TLS = append(in.asked.TLS, block.Hosts...)
 		}
 		secret, fit := in.secret(path, block)
-		if !fit || len(hosts) == 0 {
+		if !fit {
 			continue
 		}
-		out = append(out, Certificate{
-			Hosts: hosts, Secret: secret.Secret, UID: secret.UID, Labels: secret.Labels, Source: path, Index: i,
-		})
+		for _, scope := range scopes {
+			c := Certificate{
+				Scope: scope, Hosts: hosts.of(scope), Secret: secret.Secret, UID: secret.UID, Labels: secret.Labels,
+				Source: path, Index: i,
+			}
+			if c = in.shared(path, c, secret); len(c.Hosts) > 0 {
+				out = append(out, c)
+			}
+		}
 	}
 	return out
 }
 
-// tlsHosts returns the public hosts of a block, sorted.
-func (in *ingest) tlsHosts(path string, block v1alpha1.IngressTLS, served []VirtualHost) []string {
-	var hosts []string
+// tlsHosts are the hosts of a TLS block by scope.
+type tlsHosts struct{ public, local []string }
+
+// of a scope, sorted.
+func (h tlsHosts) of(scope Scope) []string {
+	hosts := h.public
+	if scope == config.Local {
+		hosts = h.local
+	}
+	hosts = slices.Clone(hosts)
+	slices.Sort(hosts)
+	return slices.Compact(hosts)
+}
+
+// tlsHosts separates the hosts of a block, and leaves out those that nobody can end TLS
+// for.
+func (in *ingest) tlsHosts(path string, block v1alpha1.IngressTLS, served []VirtualHost) tlsHosts {
+	var hosts tlsHosts
 	for _, raw := range block.Hosts {
 		switch scope, ok := in.scopeOf(raw, served); {
 		case !ok:
 			in.report(finding.TLSHostUnknown, path, "%s names host %q, which no rule serves; remove it or add a rule", path, raw)
 		case scope == config.External:
-			hosts = append(hosts, raw)
-		case len(in.world.Local) == 0:
-			in.report(finding.LocalTLSWithoutGateway, path,
-				"%s asks for TLS on %q, but no local gateway is configured to end it; leave TLS out (mTLS of the mesh protects the way) or configure a local gateway", path, raw)
+			hosts.public = append(hosts.public, raw)
 		default:
-			in.report(finding.LocalTLSUnsupported, path, "%s asks for TLS on the cluster-local host %q, which is not supported yet; it is served without", path, raw)
+			hosts.local = append(hosts.local, raw)
 		}
 	}
-	slices.Sort(hosts)
-	return slices.Compact(hosts)
+	if len(hosts.local) > 0 && len(in.world.Local) == 0 {
+		in.report(finding.LocalTLSWithoutGateway, path,
+			"%s asks for TLS on %s, but no local gateway is configured to end it; leave TLS out (mTLS of the mesh protects the way) or configure a local gateway",
+			path, strings.Join(hosts.of(config.Local), ", "))
+		hosts.local = nil
+	}
+	return hosts
 }
 
 // scopeOf finds the virtual host that serves a name, public ones first.
@@ -79,11 +102,46 @@ func (in *ingest) secret(path string, block v1alpha1.IngressTLS) (snapshot.Certi
 	case in.world.Certificates[i].Fault != "":
 		in.report(finding.CertificateInvalid, path, "Secret %s of %s cannot be used: %s; put a PEM certificate with DNS names into it", name, path, in.world.Certificates[i].Fault)
 		return snapshot.Certificate{}, false
-	case slices.ContainsFunc(in.world.Certificates[i].Names, isWildcard):
-		in.report(finding.WildcardCertUnsupported, path, "Secret %s of %s holds a wildcard certificate, which is not supported yet; use one that names the hosts", name, path)
-		return snapshot.Certificate{}, false
 	}
 	return in.world.Certificates[i], true
 }
 
+// shared makes a Certificate a shared one if its Secret names a wildcard. The listener is
+// for all names then, whoever uses it, so they are a matter of Secret and namespace alone,
+// and hosts that no name fits cannot be served there. Those of cluster-local hosts stay
+// the Ingress' own: net-istio shares none, and Serving has none that names a wildcard.
+func (in *ingest) shared(path string, c Certificate, secret snapshot.Certificate) Certificate {
+	if c.Scope != config.External || len(c.Hosts) == 0 || !slices.ContainsFunc(secret.Names, isWildcard) {
+		return c
+	}
+	c.Shared = true
+	for _, name := range secret.Names {
+		if !reachesOtherNamespaces(name, in.world.Config.ClusterDomain, in.ing.Namespace) {
+			c.Names = append(c.Names, name)
+		}
+	}
+	var fitting []string
+	for _, host := range c.Hosts {
+		if slices.ContainsFunc(c.Names, func(name string) bool { return fits(name, host) }) {
+			fitting = append(fitting, host)
+			continue
+		}
+		in.report(finding.CertificateInvalid, path,
+			"Secret %s of %s holds a certificate for %s, which does not fit host %s; use a certificate that does, or take the host out of the block",
+			c.Secret, path, strings.Join(secret.Names, ", "), host)
+	}
+	c.Hosts = fitting
+	return c
+}
+
 func isWildcard(name string) bool { return strings.HasPrefix(name, "*.") }
+
+// fits says whether a name of a certificate, which may be a wildcard, is one for a host. A
+// wildcard stands for one label, as callers understand it.
+func fits(name, host string) bool {
+	if suffix, wild := strings.CutPrefix(name, "*."); wild {
+		_, rest, deeper := strings.Cut(host, ".")
+		return deeper && rest == suffix
+	}
+	return name == host
+}

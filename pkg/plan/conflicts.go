@@ -192,12 +192,12 @@ func (d *decider) ask(all []claim) {
 		}
 	}
 	slices.Sort(hosts)
-	d.plan.Asked = model.Asked{Hosts: slices.Compact(hosts), TLS: d.public(d.plan.Asked.TLS)}
+	d.plan.Asked = model.Asked{Hosts: slices.Compact(hosts), TLS: d.kept(Local, d.kept(Ingress, d.plan.Asked.TLS))}
 }
 
-// public keeps those of some names that no other Ingress has at external gateways.
-func (d *decider) public(names []string) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return d.yields(Ingress, name) })
+// kept keeps those of some names that no other Ingress has at a kind of entry.
+func (d *decider) kept(kind Kind, names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return d.yields(kind, name) })
 }
 
 // yields says whether another Ingress has a name at a kind of entry.

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -13,75 +12,83 @@ import (
 	"github.com/net-mesh/net-mesh/pkg/snapshot"
 )
 
-// Ports of the gateways' own listeners.
-const (
-	plainPort = 80
-	tlsPort   = 443
-)
-
-// listeners plans a Gateway of our own at each external gateway's pods, where the
-// shared one cannot do what is asked: end TLS with the Ingress' certificate, or
-// redirect just its hosts. The shared gateway stays attached beside it, so that
-// whatever ports the operator gave it keep serving (serving#14879).
+// listeners plans Gateways of our own at the pods of the configured gateways, where these
+// cannot do what is asked: end TLS with the Ingress' certificate, or redirect just its
+// hosts. The configured gateway stays attached beside them, so that whatever ports the
+// operator gave it keep serving (serving#14879). Redirects concern public hosts only:
+// callers inside the cluster use plain HTTP, Knative's own components among them.
 func (d *decider) listeners() {
-	hosts, certificates := d.publicHosts(), d.certificates()
-	redirect := d.model.Plain == model.Redirect
-	if len(hosts) == 0 || (!redirect && len(certificates) == 0) {
-		return
-	}
-	if len(d.world.External) == 0 {
-		d.ignoredInMesh(redirect)
-		return
-	}
-	for _, g := range d.world.External {
-		name := listenerName(d.model.Name.Name, g.Service)
-		if d.listener(name) != nil {
-			// Two gateways before the same pods need one listener.
+	for _, scope := range [...]model.Scope{config.External, config.Local} {
+		certificates := d.certificates(scope)
+		redirect := scope == config.External && d.model.Plain == model.Redirect && len(d.publicHosts()) > 0
+		if len(certificates) == 0 && !redirect {
 			continue
 		}
-		if len(g.Pods.Selector) == 0 {
-			if g.Pods.Found {
-				d.report(finding.GatewayServiceUnfit, finding.Ref{Kind: "Service", Namespace: g.Service.Namespace, Name: g.Service.Name}, "",
-					"Service %s of gateway %s has no selector, so no pods can be told to end TLS or to redirect; correct the Service or %s", g.Service, g.Name, config.IstioConfigMap)
+		if len(d.gateways(scope)) == 0 {
+			d.ignoredInMesh(redirect, certificates)
+			continue
+		}
+		for _, g := range d.gateways(scope) {
+			// Two gateways before the same pods need one set of listeners.
+			if len(d.listenersAt(scope, g)) == 0 && d.canListen(g) {
+				d.listen(scope, g, certificates, redirect)
 			}
-			continue
 		}
-		l := Listener{Name: name, Namespace: d.model.Name.Namespace, Scope: config.External, Selector: g.Pods.Selector}
-		for _, c := range certificates {
-			l.Servers = append(l.Servers, Server{
-				Name: portName(d.model.Name, c.Index), Port: tlsPort, Hosts: c.Hosts,
-				Credential: d.credential(c, g.Service.Namespace),
-			})
-		}
-		if redirect {
-			l.Servers = append(l.Servers, redirects(g, hosts)...)
-		}
-		d.plan.Listeners = append(d.plan.Listeners, l)
-		d.because(l.Namespace+"/"+l.Name, "listener of its own", "TLS and redirects concern single hosts, the shared gateway serves all")
 	}
 }
 
-// redirects are servers on every port where the shared gateway would answer
-// without TLS.
-func redirects(g snapshot.Gateway, hosts []string) []Server {
-	var ports []uint32
-	for _, s := range g.Servers {
-		if plainProtocol(s.Protocol) && !s.Redirect && !slices.Contains(ports, s.Port) {
-			ports = append(ports, s.Port)
+// canListen says whether pods can be found for a listener, and reports if not.
+func (d *decider) canListen(g snapshot.Gateway) bool {
+	if len(g.Pods.Selector) > 0 {
+		return true
+	}
+	if g.Pods.Found {
+		d.report(finding.GatewayServiceUnfit, finding.Ref{Kind: "Service", Namespace: g.Service.Namespace, Name: g.Service.Name}, "",
+			"Service %s of gateway %s has no selector, so no pods can be told to end TLS or to redirect; correct the Service or %s", g.Service, g.Name, config.IstioConfigMap)
+	}
+	return false
+}
+
+// listen plans the listeners at one gateway's pods: one for each wildcard certificate,
+// which is shared, and one for all else, which is the Ingress' own.
+func (d *decider) listen(scope model.Scope, g snapshot.Gateway, certificates []model.Certificate, redirect bool) {
+	own := Listener{
+		Name: listenerName(d.model.Name.Name, scope, g.Service), Namespace: d.model.Name.Namespace,
+		Scope: scope, Sharing: Alone, Service: g.Service, Selector: g.Pods.Selector,
+	}
+	for _, c := range certificates {
+		if c.Shared {
+			d.share(c, g)
+			continue
 		}
+		own.Servers = append(own.Servers, Server{
+			Name: portName(d.model.Name, c.Index), Port: tlsPortOf(scope, g.Pods), Hosts: c.Hosts,
+			Credential: d.credential(c, g.Service.Namespace),
+		})
 	}
-	if len(ports) == 0 {
-		ports = []uint32{plainPort}
+	if redirect {
+		own.Servers = append(own.Servers, redirects(g, d.publicHosts())...)
 	}
-	servers := make([]Server, 0, len(ports))
-	for i, port := range ports {
-		name := "http-server"
-		if i > 0 {
-			name = fmt.Sprintf("http-server-%d", port)
-		}
-		servers = append(servers, Server{Name: name, Port: port, Hosts: hosts, Redirect: true})
+	if len(own.Servers) > 0 {
+		d.plan.Listeners = append(d.plan.Listeners, own)
+		d.because(own.entry(), "listener of its own", "TLS and redirects concern single hosts, the shared gateway serves all")
 	}
-	return servers
+}
+
+// share plans the one listener that all Ingresses have that use a wildcard certificate.
+// Were there two for one certificate, a client could send a request for a host of the one
+// on its connection to the other.
+func (d *decider) share(c model.Certificate, g snapshot.Gateway) {
+	l := Listener{
+		Name: sharedListenerName(c.Secret.Name, g.Service), Namespace: c.Secret.Namespace,
+		Scope: c.Scope, Sharing: ByCertificate, Service: g.Service, Selector: g.Pods.Selector, Certificate: c.Secret,
+	}
+	if slices.ContainsFunc(d.plan.Listeners, func(o Listener) bool { return o.entry() == l.entry() }) {
+		return // another TLS block has the same Secret
+	}
+	l.Servers = []Server{{Name: "https", Port: tlsPortOf(c.Scope, g.Pods), Hosts: c.Names, Credential: d.credential(c, g.Service.Namespace)}}
+	d.plan.Listeners = append(d.plan.Listeners, l)
+	d.because(l.entry(), "listener shared by certificate", "Secret "+c.Secret.String()+" fits hosts of other Ingresses, and clients use one connection for all of them")
 }
 
 // credential names the certificate as the gateway's pods see it, which read only
@@ -90,46 +97,78 @@ func (d *decider) credential(c model.Certificate, namespace string) string {
 	if c.Secret.Namespace == namespace {
 		return c.Secret.Name
 	}
-	to := types.NamespacedName{Namespace: namespace, Name: copyName(d.model.Name.Name, c.UID)}
-	if !slices.ContainsFunc(d.plan.Copies, func(one Copy) bool { return one.To == to }) {
-		d.plan.Copies = append(d.plan.Copies, Copy{From: c.Secret, To: to, Labels: c.Labels})
+	copied := Copy{From: c.Secret, To: types.NamespacedName{Namespace: namespace, Name: copyName(d.model.Name.Name, c.UID)}, Sharing: Alone, Labels: c.Labels}
+	if c.Shared {
+		copied.To.Name, copied.Sharing = sharedCopyName(c.Secret), ByCertificate
 	}
-	return to.Name
+	if !slices.ContainsFunc(d.plan.Copies, func(one Copy) bool { return one.To == copied.To }) {
+		d.plan.Copies = append(d.plan.Copies, copied)
+	}
+	return copied.To.Name
 }
 
-// entries are the gateways at which hosts are exposed: the shared ones, and those
-// of our own listeners that have one of the hosts. A shared gateway that should
-// redirect but cannot be told so is left out, rather than answer in plain.
+// entries are the gateways at which hosts are exposed: those of config-istio, and
+// our own listeners that have one of the hosts. A gateway that should redirect but
+// cannot be told so is left out, rather than answer in plain.
 func (d *decider) entries(scope model.Scope, hosts []string) []Entry {
 	redirect := scope == config.External && d.model.Plain == model.Redirect
 	var entries []Entry
 	for _, g := range d.gateways(scope) {
-		own := d.listener(listenerName(d.model.Name.Name, g.Service))
-		if redirect && own == nil {
+		own := d.listenersAt(scope, g)
+		if redirect && !slices.ContainsFunc(own, Listener.redirects) {
 			continue
 		}
 		entries = append(entries, Entry(g.Name.String()))
-		if scope == config.External && own != nil && own.serves(hosts) {
-			entries = append(entries, Entry(own.Namespace+"/"+own.Name))
+		for _, l := range own {
+			if l.serves(hosts) {
+				entries = append(entries, Entry(l.entry()))
+			}
 		}
 	}
 	slices.Sort(entries)
 	return slices.Compact(entries)
 }
 
-func (d *decider) listener(name string) *Listener {
-	for i := range d.plan.Listeners {
-		if d.plan.Listeners[i].Name == name {
-			return &d.plan.Listeners[i]
+// listenersAt are our own listeners at the pods of a gateway.
+func (d *decider) listenersAt(scope model.Scope, g snapshot.Gateway) []Listener {
+	var out []Listener
+	for _, l := range d.plan.Listeners {
+		if l.Scope == scope && l.Service == g.Service {
+			out = append(out, l)
 		}
 	}
-	return nil
+	return out
 }
 
-func (l *Listener) serves(hosts []string) bool {
+// entry is namespace/name of the Gateway object.
+func (l Listener) entry() string { return l.Namespace + "/" + l.Name }
+
+func (l Listener) redirects() bool {
+	return slices.ContainsFunc(l.Servers, func(s Server) bool { return s.Redirect })
+}
+
+func (l Listener) serves(hosts []string) bool {
 	return slices.ContainsFunc(l.Servers, func(s Server) bool {
 		return slices.ContainsFunc(hosts, func(h string) bool { return covered(s.Hosts, h) })
 	})
+}
+
+// certificates are those for hosts of a scope that no other Ingress has.
+func (d *decider) certificates(scope model.Scope) []model.Certificate {
+	kind := Ingress
+	if scope == config.Local {
+		kind = Local
+	}
+	var out []model.Certificate
+	for _, c := range d.model.Certificates {
+		if c.Scope != scope {
+			continue
+		}
+		if c.Hosts = d.kept(kind, c.Hosts); len(c.Hosts) > 0 {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // publicHosts are the names public rules are written for and have, sorted.
@@ -150,30 +189,15 @@ func (d *decider) publicHosts() []string {
 	return slices.Compact(hosts)
 }
 
-// certificates are those of hosts that no other Ingress has.
-func (d *decider) certificates() []model.Certificate {
-	var out []model.Certificate
-	for _, c := range d.model.Certificates {
-		if c.Hosts = d.public(c.Hosts); len(c.Hosts) > 0 {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
-func (d *decider) ignoredInMesh(redirect bool) {
+func (d *decider) ignoredInMesh(redirect bool, certificates []model.Certificate) {
 	if redirect {
 		d.report(finding.MeshIgnoresRedirect, d.ingress(), "spec.httpOption",
 			"httpOption Redirected has no effect without an external gateway: callers inside the mesh are served directly, over mTLS")
 	}
-	for _, c := range d.model.Certificates {
+	for _, c := range certificates {
 		d.report(finding.MeshIgnoresTLS, d.ingress(), c.Source,
 			"%s has no effect without an external gateway: callers inside the mesh use mTLS", c.Source)
 	}
-}
-
-func plainProtocol(p string) bool {
-	return p == "HTTP" || p == "HTTP2" || p == "GRPC"
 }
 
 // covered says whether a list of hosts, which may hold wildcards, has a host.

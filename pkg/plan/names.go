@@ -11,6 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"knative.dev/pkg/kmeta"
+
+	"github.com/net-mesh/net-mesh/pkg/config"
+	"github.com/net-mesh/net-mesh/pkg/model"
 )
 
 // exposureName is <ingress>-<kind>, net-istio's name, for the first Exposure of a
@@ -28,8 +31,12 @@ func exposureName(ingress string, kind Kind, earlier int, host string) string {
 // Service, where that name is unique. net-istio cuts long names, and replaces
 // dotted ones (Istio wants a DNS label) by 32 bits of Adler: two Ingresses may then
 // fight over one Gateway. Those get a proper hash.
-func listenerName(ingress string, service types.NamespacedName) string {
-	suffix := fmt.Sprintf("-%d", adler32.Checksum([]byte(service.String())))
+func listenerName(ingress string, scope model.Scope, service types.NamespacedName) string {
+	at := service.String()
+	if scope == config.Local {
+		at += "-local"
+	}
+	suffix := fmt.Sprintf("-%d", adler32.Checksum([]byte(at)))
 	room := validation.DNS1123LabelMaxLength - len(suffix)
 	if len(ingress) <= room && !strings.Contains(ingress, ".") {
 		return ingress + suffix
@@ -55,6 +62,25 @@ func copyName(ingress string, secret types.UID) string {
 	name := ingress + "-" + string(secret)
 	if len(name) > validation.DNS1123SubdomainMaxLength {
 		return digest(ingress)[:16] + "-" + string(secret)
+	}
+	return name
+}
+
+// sharedListenerName is net-istio's name for the Gateway of a wildcard certificate at a
+// gateway Service; it is unique in the namespace of the Secret but for collisions of 32
+// bits. Whoever comes second then finds the Gateway of another Secret, and leaves it.
+func sharedListenerName(secret string, service types.NamespacedName) string {
+	return fmt.Sprintf("wildcard-%x", adler32.Checksum([]byte(secret+"-"+service.Namespace+"-"+service.Name)))
+}
+
+// sharedCopyName is net-istio's name for the copy of a wildcard certificate, where it
+// tells the namespace: Secret b--c of namespace a and Secret c of namespace a--b would have
+// one name, and those of a--b could take that of a. Such namespaces get a hash, and so do
+// names that would be too long.
+func sharedCopyName(secret types.NamespacedName) string {
+	name := secret.Namespace + "--" + secret.Name + "-wildcard"
+	if strings.Contains(secret.Namespace, "--") || len(name) > validation.DNS1123SubdomainMaxLength {
+		return digest(secret)[:32] + "-wildcard"
 	}
 	return name
 }

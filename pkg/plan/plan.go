@@ -82,16 +82,31 @@ type Exposure struct {
 	Digest string `json:"digest"`
 }
 
-// Listener is a Gateway of our own, for what the shared ones cannot do.
+// Listener is a Gateway of our own, for what those of config-istio cannot do.
 type Listener struct {
 	// Name and Namespace of the Gateway object.
 	Name      string      `json:"name"`
 	Namespace string      `json:"namespace"`
 	Scope     model.Scope `json:"scope"`
-	// Selector finds the gateway's pods.
-	Selector []model.KV `json:"selector"`
-	Servers  []Server   `json:"servers"`
+	// Sharing says whose it is.
+	Sharing Sharing `json:"sharing"`
+	// Service is that of the gateway, and Selector finds its pods.
+	Service  types.NamespacedName `json:"service"`
+	Selector []model.KV           `json:"selector"`
+	Servers  []Server             `json:"servers"`
+	// Certificate is the Secret that a Listener of ByCertificate exists for.
+	Certificate types.NamespacedName `json:"certificate,omitzero"`
 }
+
+// Sharing says who needs an object.
+type Sharing string
+
+const (
+	// Alone: the Ingress. It goes when that no longer wants it.
+	Alone Sharing = "Alone"
+	// ByCertificate: all Ingresses that use one certificate. It goes after the last.
+	ByCertificate Sharing = "ByCertificate"
+)
 
 // Server is one port of a Listener.
 type Server struct {
@@ -108,8 +123,9 @@ type Server struct {
 // Copy is a Secret that must be carried to where a gateway can read it. The
 // bytes never pass through here.
 type Copy struct {
-	From types.NamespacedName `json:"from"`
-	To   types.NamespacedName `json:"to"`
+	From    types.NamespacedName `json:"from"`
+	To      types.NamespacedName `json:"to"`
+	Sharing Sharing              `json:"sharing"`
 	// Labels are carried on from the origin.
 	Labels []model.KV `json:"labels,omitempty"`
 }

@@ -129,13 +129,13 @@ func withTLS(plain model.Plain) model.Model {
 	return model.Model{
 		Name: types.NamespacedName{Namespace: "ns", Name: "i"}, Hash: "h", Plain: plain,
 		VirtualHosts: []model.VirtualHost{virtualHost(config.External, "public", public)},
-		Certificates: []model.Certificate{{Hosts: []string{public.Name}, Secret: types.NamespacedName{Namespace: "ns", Name: "cert"}, UID: "u"}},
+		Certificates: []model.Certificate{{Scope: config.External, Hosts: []string{public.Name}, Secret: types.NamespacedName{Namespace: "ns", Name: "cert"}, UID: "u"}},
 	}
 }
 
 func TestTLSIsEndedBesideTheGatewaysPods(t *testing.T) {
 	p := decideTLS(t, model.Serve, gateway("ext", 80, false))
-	wantCopy := plan.Copy{From: types.NamespacedName{Namespace: "ns", Name: "cert"}, To: types.NamespacedName{Namespace: "istio-system", Name: "i-u"}}
+	wantCopy := plan.Copy{From: types.NamespacedName{Namespace: "ns", Name: "cert"}, To: types.NamespacedName{Namespace: "istio-system", Name: "i-u"}, Sharing: plan.Alone}
 	if diff := cmp.Diff([]plan.Copy{wantCopy}, p.Copies); diff != "" {
 		t.Error("copies (-want +got)", diff)
 	}

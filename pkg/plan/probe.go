@@ -50,17 +50,17 @@ func (d *decider) atShared(e Exposure, entry Entry) {
 	}
 }
 
-// atOwn plans the probes of an Exposure at a listener of our own.
+// atOwn plans the probes of an Exposure at a listener of our own, or at one that it shares.
 func (d *decider) atOwn(e Exposure, entry Entry) {
-	for _, g := range d.world.External {
-		own := d.listener(listenerName(d.model.Name.Name, g.Service))
-		if own == nil || Entry(own.Namespace+"/"+own.Name) != entry {
-			continue
+	for _, g := range d.gateways(scopeOf(e.Kind)) {
+		for _, l := range d.listenersAt(scopeOf(e.Kind), g) {
+			if Entry(l.entry()) != entry {
+				continue
+			}
+			for _, s := range l.Servers {
+				d.probeServer(e, entry, g.Pods, s, s.Credential != "")
+			}
 		}
-		for _, s := range own.Servers {
-			d.probeServer(e, entry, g.Pods, s, s.Credential != "")
-		}
-		return
 	}
 }
 
@@ -85,9 +85,8 @@ func (d *decider) probeServer(e Exposure, entry Entry, pods snapshot.Service, s 
 
 // redirectsAt says whether our own listener answers a port with redirects.
 func (d *decider) redirectsAt(e Exposure, g snapshot.Gateway, port uint32) bool {
-	own := d.listener(listenerName(d.model.Name.Name, g.Service))
-	return e.Kind == Ingress && own != nil && slices.ContainsFunc(own.Servers, func(s Server) bool {
-		return s.Redirect && s.Port == port
+	return slices.ContainsFunc(d.listenersAt(scopeOf(e.Kind), g), func(l Listener) bool {
+		return slices.ContainsFunc(l.Servers, func(s Server) bool { return s.Redirect && s.Port == port })
 	})
 }
 
@@ -126,23 +125,6 @@ func concrete(hosts []string) string {
 		return "probe." + suffix
 	}
 	return longest
-}
-
-// portOf finds the Service port that leads to a gateway's listener. Istio takes the
-// number in a Gateway for that of a Service port; a gateway may also be written for
-// the pods' own port, as knative-local-gateway is.
-func portOf(pods snapshot.Service, number uint32) (snapshot.Port, bool) {
-	for _, p := range pods.Ports {
-		if p.Number == int32(number) {
-			return p, true
-		}
-	}
-	for _, p := range pods.Ports {
-		if p.Target == int32(number) {
-			return p, true
-		}
-	}
-	return snapshot.Port{}, false
 }
 
 func scopeOf(kind Kind) model.Scope {

@@ -88,9 +88,10 @@ func (d *decider) serversOf(e Exposure, g snapshot.Gateway) []Server {
 			}
 		}
 	}
-	own := d.listener(listenerName(d.model.Name.Name, g.Service))
-	if own != nil && slices.Contains(e.Entries, Entry(own.Namespace+"/"+own.Name)) {
-		servers = append(servers, own.Servers...)
+	for _, l := range d.listenersAt(scopeOf(e.Kind), g) {
+		if slices.Contains(e.Entries, Entry(l.entry())) {
+			servers = append(servers, l.Servers...)
+		}
 	}
 	return servers
 }

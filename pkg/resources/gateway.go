@@ -8,10 +8,21 @@ import (
 	"github.com/net-mesh/net-mesh/pkg/plan"
 )
 
-func gateway(p plan.Plan, l plan.Listener) *istiov1.Gateway {
+func ownGateway(p plan.Plan, l plan.Listener) *istiov1.Gateway {
+	return gateway(meta(p, l.Name), l)
+}
+
+// sharedGateway names the Secret that it exists for, and no owner: whoever writes it adds
+// those that need it.
+func sharedGateway(l plan.Listener) *istiov1.Gateway {
+	labels, annotations := origin(l.Certificate)
+	return gateway(metav1.ObjectMeta{Namespace: l.Namespace, Name: l.Name, Labels: labels, Annotations: annotations}, l)
+}
+
+func gateway(meta metav1.ObjectMeta, l plan.Listener) *istiov1.Gateway {
 	out := &istiov1.Gateway{
 		TypeMeta:   metav1.TypeMeta{APIVersion: istiov1.SchemeGroupVersion.String(), Kind: "Gateway"},
-		ObjectMeta: meta(p, l.Name),
+		ObjectMeta: meta,
 	}
 	out.Spec.Selector = toMap(l.Selector)
 	for _, s := range l.Servers {

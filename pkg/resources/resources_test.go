@@ -1,6 +1,8 @@
 package resources_test
 
 import (
+	"maps"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -145,3 +147,36 @@ const destinations = `    rewrite:
             Who: "y"
       weight: 10
 `
+
+// TestSharedObjectsNameNoOwner: who needs them is written down by whoever writes them.
+func TestSharedObjectsNameNoOwner(t *testing.T) {
+	secret := types.NamespacedName{Namespace: "ns", Name: strings.Repeat("long", 20)}
+	set := resources.Render(plan.Plan{
+		Owner:       plan.Owner{APIVersion: "v", Kind: "Ingress", Namespace: "ns", Name: "i", UID: "u"},
+		Labels:      []model.KV{{Key: "l", Value: "m"}},
+		Annotations: []model.KV{{Key: "a", Value: "b"}},
+		Copies: []plan.Copy{{
+			From: secret, To: types.NamespacedName{Namespace: "gw", Name: "copy"}, Sharing: plan.ByCertificate, Labels: []model.KV{{Key: "carried", Value: "on"}},
+		}},
+		Listeners: []plan.Listener{{Name: "wildcard", Namespace: "ns", Sharing: plan.ByCertificate, Certificate: secret, Servers: []plan.Server{{Port: 443, Hosts: []string{"*.h"}, Credential: "copy"}}}},
+	})
+	if len(set.Secrets)+len(set.Gateways) > 0 || len(set.SharedSecrets) != 1 || len(set.SharedGateways) != 1 {
+		t.Fatalf("set = %+v, want everything shared", set)
+	}
+	labels := map[string]string{
+		"networking.internal.knative.dev/originSecretName":      resources.LabelValue(secret.Name),
+		"networking.internal.knative.dev/originSecretNamespace": "ns",
+	}
+	annotations := map[string]string{"networking.internal.knative.dev/originSecretName": secret.Name}
+	g := set.SharedGateways[0]
+	if len(g.OwnerReferences) > 0 || !maps.Equal(g.Labels, labels) || !maps.Equal(g.Annotations, annotations) {
+		t.Errorf("Gateway is %+v, want no owner, and the Secret by its name", g.ObjectMeta)
+	}
+	labels["carried"] = "on"
+	if c := set.SharedSecrets[0]; !maps.Equal(c.Labels, labels) || !maps.Equal(c.Annotations, annotations) {
+		t.Errorf("copy is %+v, want no owner, and the Secret by its name", c)
+	}
+	if got := resources.Objects(set, set); len(got) != 2 {
+		t.Errorf("%d objects of two Sets that share two", len(got))
+	}
+}

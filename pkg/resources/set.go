@@ -3,6 +3,8 @@
 package resources
 
 import (
+	"slices"
+
 	istiov1 "istio.io/client-go/pkg/apis/networking/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -17,6 +19,11 @@ type Set struct {
 	Gateways         []*istiov1.Gateway
 	DestinationRules []*istiov1.DestinationRule
 	VirtualServices  []*istiov1.VirtualService
+
+	// SharedSecrets and SharedGateways are needed by other owners as well: they are not this
+	// one's to delete, and say nothing of who needs them.
+	SharedSecrets  []SecretCopy
+	SharedGateways []*istiov1.Gateway
 	// Asked names the hosts that older objects may go on serving until the Set is proven.
 	Asked model.Asked
 	// Yields are hosts that nothing may serve at some entries.
@@ -37,10 +44,18 @@ type SecretCopy struct {
 func Render(p plan.Plan) Set {
 	set := Set{Asked: p.Asked, Yields: p.Yields}
 	for _, c := range p.Copies {
-		set.Secrets = append(set.Secrets, secretCopy(p.Owner, c))
+		if c.Sharing == plan.ByCertificate {
+			set.SharedSecrets = append(set.SharedSecrets, sharedCopy(c))
+			continue
+		}
+		set.Secrets = append(set.Secrets, ownCopy(p.Owner, c))
 	}
 	for _, l := range p.Listeners {
-		set.Gateways = append(set.Gateways, gateway(p, l))
+		if l.Sharing == plan.ByCertificate {
+			set.SharedGateways = append(set.SharedGateways, sharedGateway(l))
+			continue
+		}
+		set.Gateways = append(set.Gateways, ownGateway(p, l))
 	}
 	for _, e := range p.Exposures {
 		set.VirtualServices = append(set.VirtualServices, virtualService(p, e))
@@ -48,14 +63,37 @@ func Render(p plan.Plan) Set {
 	return set
 }
 
+// Objects lists those of several Sets, for printing; one that they share is listed where it
+// is met first.
+func Objects(sets ...Set) []any {
+	var all []any
+	met := map[string]bool{}
+	for _, s := range sets {
+		rest := s
+		rest.SharedSecrets = slices.DeleteFunc(slices.Clone(s.SharedSecrets), func(c SecretCopy) bool { return again(met, "Secret "+c.To.String()) })
+		rest.SharedGateways = slices.DeleteFunc(slices.Clone(s.SharedGateways), func(g *istiov1.Gateway) bool {
+			return again(met, "Gateway "+g.Namespace+"/"+g.Name)
+		})
+		all = append(all, rest.All()...)
+	}
+	return all
+}
+
+// again says whether something has been met before.
+func again(met map[string]bool, what string) bool {
+	before := met[what]
+	met[what] = true
+	return before
+}
+
 // All lists the objects in the order of application, for printing; a SecretCopy is
 // shown as the Secret it promises, without data.
 func (s Set) All() []any {
 	var all []any
-	for _, c := range s.Secrets {
+	for _, c := range slices.Concat(s.SharedSecrets, s.Secrets) {
 		all = append(all, c.promise())
 	}
-	for _, g := range s.Gateways {
+	for _, g := range slices.Concat(s.SharedGateways, s.Gateways) {
 		all = append(all, g)
 	}
 	for _, d := range s.DestinationRules {

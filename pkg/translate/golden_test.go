@@ -15,6 +15,7 @@ import (
 	"github.com/net-mesh/net-mesh/pkg/config"
 	"github.com/net-mesh/net-mesh/pkg/finding"
 	"github.com/net-mesh/net-mesh/pkg/plan"
+	"github.com/net-mesh/net-mesh/pkg/resources"
 	"github.com/net-mesh/net-mesh/pkg/snapshot"
 	"github.com/net-mesh/net-mesh/pkg/translate"
 )
@@ -110,7 +111,8 @@ type shown struct {
 // printed renders all results of a bundle, by kind of file.
 func printed(t *testing.T, b *snapshot.Bundle, cfg config.Config) map[string]string {
 	t.Helper()
-	var objects, models, plans, statuses []any
+	var models, plans, statuses []any
+	var sets []resources.Set
 	for _, ing := range b.Ingresses {
 		s := snapshot.Ingress(b, cfg, ing)
 		r := translate.Ingress(s)
@@ -123,10 +125,10 @@ func printed(t *testing.T, b *snapshot.Bundle, cfg config.Config) map[string]str
 			st.Refs = append(st.Refs, ref.Kind+" "+ref.Namespace+"/"+ref.Name)
 		}
 		statuses = append(statuses, st)
-		objects = append(objects, r.Objects.All()...)
+		sets = append(sets, r.Objects)
 	}
 	return map[string]string{
-		"": stream(t, objects), ".plan": stream(t, plans), ".status": stream(t, statuses), "model": stream(t, models),
+		"": stream(t, resources.Objects(sets...)), ".plan": stream(t, plans), ".status": stream(t, statuses), "model": stream(t, models),
 	}
 }
 

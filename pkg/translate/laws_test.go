@@ -72,12 +72,12 @@ func breaches(r translate.Result) []string {
 			say("%s", broken)
 		}
 	}
-	for _, s := range r.Objects.Secrets {
+	for _, s := range slices.Concat(r.Objects.Secrets, r.Objects.SharedSecrets) {
 		if s.From.Namespace != r.Model.Name.Namespace {
 			out = append(out, "Secret "+s.From.String()+" of another namespace is copied")
 		}
 	}
-	for _, g := range r.Objects.Gateways {
+	for _, g := range slices.Concat(r.Objects.Gateways, r.Objects.SharedGateways) {
 		if len(validation.IsDNS1123Label(g.Name)) > 0 || len(g.Spec.Selector) == 0 || len(g.Spec.Servers) == 0 {
 			out = append(out, "Gateway "+g.Name+" is not one")
 		}
@@ -153,8 +153,18 @@ func modeBreaches(cfg config.Config, r translate.Result) []string {
 	if (len(cfg.Istio.External) == 0) != r.Plan.Public[0].MeshOnly || (len(cfg.Istio.Local) == 0) != r.Plan.Private[0].MeshOnly {
 		out = append(out, "an address does not fit the mode")
 	}
-	if len(cfg.Istio.External) == 0 && len(r.Objects.Gateways)+len(r.Objects.Secrets) > 0 {
-		out = append(out, "TLS or redirects in the mesh")
+	for _, l := range r.Plan.Listeners {
+		if l.Scope == config.External && len(cfg.Istio.External) == 0 || l.Scope == config.Local && len(cfg.Istio.Local) == 0 {
+			out = append(out, "TLS or redirects in the mesh")
+		}
+		for _, s := range l.Servers {
+			if l.Scope == config.Local && s.Redirect {
+				out = append(out, "cluster-local hosts are redirected")
+			}
+		}
+	}
+	if len(r.Plan.Listeners) == 0 && len(r.Objects.Secrets)+len(r.Objects.SharedSecrets) > 0 {
+		out = append(out, "Secrets are copied for no listener")
 	}
 	for _, e := range r.Plan.Exposures {
 		if e.Kind != plan.Ingress {
@@ -191,6 +201,7 @@ func TestParityWithNetIstio(t *testing.T) {
 		{"serving-h2c", "h2", "11f2f2cff5dad16751828e5b241f49a59eef57a95f6d8a9697bb63ae8811b01e", "h2-ingress h2-mesh"},
 		{"serving-kserve-predictor", "iris-predictor", "4583974204cdf80d107b948caefe08542e35ed18a30d47bdb6828a8b7b37dfc9", "iris-predictor-mesh"},
 		{"serving-tls", "tls", "83a2919c7354442ad8f2cb4be6d7042df46e9aeb77e796f5437846acbee4493a", "tls-ingress tls-3797421420 tls-05327842-8bc7-4d18-99b3-bdb24a77d822"},
+		{"serving-wildcard-tls", "wild-a", "41ee5dd846f3505b1d5b3c5b5b8a67fbadcbaef04f02eacf5facdf9c40832c66", "wild-a-ingress wildcard-726e1122 rec--wild-cert-wildcard"},
 		{"serving-redirect", "redirect", "66910b72f3cdd576ac99ca8069c6a859231b8008c3360d95a3ff17d91400b01c", "redirect-ingress redirect-3797421420 redirect-mesh"},
 		{"serving-cluster-local", "local", "9d5fcca259cf32d9940aa54c4f200b819c1cea950d6b7bdf82dfb347c2c759e6", "local-mesh"},
 		{"serving-domain-mapping", "www.rec.example.org", "75bb111453dce3558ab9f57b943c1ce08e203d5cdcfbf40f32f2237f910c60c7", "www.rec.example.org-ingress"},
@@ -217,10 +228,10 @@ func TestParityWithNetIstio(t *testing.T) {
 
 func namesOf(r translate.Result) []string {
 	var names []string
-	for _, s := range r.Objects.Secrets {
+	for _, s := range slices.Concat(r.Objects.Secrets, r.Objects.SharedSecrets) {
 		names = append(names, s.To.Name)
 	}
-	for _, g := range r.Objects.Gateways {
+	for _, g := range slices.Concat(r.Objects.Gateways, r.Objects.SharedGateways) {
 		names = append(names, g.Name)
 	}
 	for _, v := range r.Objects.VirtualServices {

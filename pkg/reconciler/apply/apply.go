@@ -52,7 +52,9 @@ type Caches struct {
 type Writer struct {
 	kube             kubernetes.Interface
 	secrets          kind[*corev1.Secret]
+	sharedSecrets    kind[*corev1.Secret]
 	gateways         kind[*istiov1.Gateway]
+	sharedGateways   kind[*istiov1.Gateway]
 	destinationRules kind[*istiov1.DestinationRule]
 	virtualServices  kind[*istiov1.VirtualService]
 }
@@ -61,8 +63,10 @@ type Writer struct {
 func NewWriter(kube kubernetes.Interface, istio versioned.Interface, caches Caches) *Writer {
 	return &Writer{
 		kube:             kube,
-		secrets:          secretKind(kube, caches.Secrets),
-		gateways:         gatewayKind(istio, caches.Gateways),
+		secrets:          secretKind(kube, caches.Secrets, ownCopies()),
+		sharedSecrets:    secretKind(kube, caches.Secrets, sharedCopies()),
+		gateways:         gatewayKind(istio, caches.Gateways, controlled[*istiov1.Gateway]()),
+		sharedGateways:   gatewayKind(istio, caches.Gateways, sharedListeners()),
 		destinationRules: destinationRuleKind(istio, caches.DestinationRules),
 		virtualServices:  virtualServiceKind(istio, caches.VirtualServices),
 	}
@@ -74,8 +78,11 @@ func NewWriter(kube kubernetes.Interface, istio versioned.Interface, caches Cach
 func (w *Writer) Sync(ctx context.Context, owner Owner, set resources.Set) (Changes, error) {
 	var c Changes
 	copies, missing := w.copies(set.Secrets)
-	err := errors.Join(missing,
+	shared, missingToo := w.copies(set.SharedSecrets)
+	err := errors.Join(missing, missingToo,
 		w.secrets.sync(ctx, owner, copies, &c),
+		w.sharedSecrets.sync(ctx, owner, shared, &c),
+		w.sharedGateways.sync(ctx, owner, set.SharedGateways, &c),
 		w.gateways.sync(ctx, owner, w.widenedGateways(owner, set), &c),
 		w.destinationRules.sync(ctx, owner, set.DestinationRules, &c),
 		w.virtualServices.sync(ctx, owner, w.widened(owner, set), &c))
@@ -98,14 +105,19 @@ func (w *Writer) Prune(ctx context.Context, owner Owner, set resources.Set) erro
 		w.virtualServices.remove(ctx, owner, w.virtualServices.stale(owner, set.VirtualServices)),
 		w.destinationRules.remove(ctx, owner, w.destinationRules.stale(owner, set.DestinationRules)),
 		w.gateways.remove(ctx, owner, w.gateways.stale(owner, set.Gateways)),
-		w.removeCopies(ctx, owner, w.secrets.stale(owner, named(set.Secrets))))
+		w.sharedGateways.remove(ctx, owner, w.sharedGateways.stale(owner, set.SharedGateways)),
+		w.sharedSecrets.removeCopies(ctx, owner, w.sharedSecrets.stale(owner, named(set.SharedSecrets))),
+		w.secrets.removeCopies(ctx, owner, w.secrets.stale(owner, named(set.Secrets))))
 }
 
 // Finalize takes away everything the owner has. The API is asked for copies of Secrets: one
 // that was made a moment ago may not be in the cache yet, and nobody would collect it later.
 func (w *Writer) Finalize(ctx context.Context, owner Owner) error {
-	copies, err := w.listed(ctx, owner)
+	copies, err := w.listed(ctx, ownLabels(owner))
+	shared, errToo := w.listed(ctx, userLabels(owner))
 	// After listing: what comes into the cache in between is seen here.
 	pruned := w.Prune(ctx, owner, resources.Set{})
-	return errors.Join(err, pruned, w.removeCopies(ctx, owner, copies))
+	return errors.Join(err, errToo, pruned,
+		w.secrets.removeCopies(ctx, owner, copies),
+		w.sharedSecrets.removeCopies(ctx, owner, shared))
 }

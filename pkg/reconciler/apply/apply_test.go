@@ -40,11 +40,14 @@ type cluster struct {
 
 func newCluster(t *testing.T, objects ...runtime.Object) (context.Context, *Writer, *cluster) {
 	t.Helper()
-	index := func(f cache.IndexFunc) cache.Indexer {
-		return cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{ownerIndex: f})
+	index := func(owner, user cache.IndexFunc) cache.Indexer {
+		return cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{ownerIndex: owner, userIndex: user})
 	}
 	c := &cluster{kube: fake.NewSimpleClientset(), istio: fakeistio.NewSimpleClientset(), events: record.NewFakeRecorder(50)}
-	c.caches = Caches{Secrets: index(holderOf), Gateways: index(controllerOf), DestinationRules: index(controllerOf), VirtualServices: index(controllerOf)}
+	c.caches = Caches{
+		Secrets: index(holderOf, secretUsers), Gateways: index(controllerOf, gatewayUsers),
+		DestinationRules: index(controllerOf, nobody), VirtualServices: index(controllerOf, nobody),
+	}
 	for _, o := range objects {
 		var err error
 		switch o.(type) {
@@ -67,6 +70,8 @@ func newCluster(t *testing.T, objects ...runtime.Object) (context.Context, *Writ
 	}
 	return controller.WithEventRecorder(t.Context(), c.events), NewWriter(c.kube, c.istio, c.caches), c
 }
+
+func nobody(any) ([]string, error) { return nil, nil }
 
 // writes lists what reached the API, as "verb resource namespace/name".
 func (c *cluster) writes() []string {

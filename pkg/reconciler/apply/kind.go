@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
-	"knative.dev/pkg/kmeta"
 
 	"github.com/net-mesh/net-mesh/pkg/finding"
 )
@@ -33,15 +32,11 @@ type kind[T object] struct {
 	name   string
 	cached cache.Indexer
 	client func(namespace string) client[T]
-	// key is the value under which the index lists an owner's objects.
-	key func(Owner) string
-	// owns says whether an object that exists is the owner's, given what it wants.
-	owns func(o Owner, have, want T) bool
 	// same and set compare and copy the content that is ours, metadata aside.
 	same func(have, want T) bool
 	set  func(into, from T)
-	// local kinds live in the owner's namespace, so they can carry an owner reference.
-	local bool
+	// holding says whose objects are.
+	holding holding[T]
 }
 
 // sync creates first and updates then: a host that moves from one object to another is
@@ -54,7 +49,7 @@ func (k kind[T]) sync(ctx context.Context, owner Owner, wanted []T, c *Changes) 
 		switch {
 		case !found:
 			errs = append(errs, k.create(ctx, owner, want, c))
-		case !k.owns(owner, have, want):
+		case !k.holding.owns(owner, have, want):
 			c.Refused = append(c.Refused, k.ref(have))
 		default:
 			existing = append(existing, [2]T{have, want})
@@ -71,7 +66,7 @@ func (k kind[T]) sync(ctx context.Context, owner Owner, wanted []T, c *Changes) 
 
 func (k kind[T]) create(ctx context.Context, owner Owner, want T, c *Changes) error {
 	want = want.DeepCopyObject().(T)
-	k.own(owner, want)
+	k.holding.take(owner, want)
 	_, err := k.client(want.GetNamespace()).Create(ctx, want, metav1.CreateOptions{})
 	if err != nil {
 		return k.failed(ctx, owner, "create", want, err)
@@ -88,7 +83,12 @@ func (k kind[T]) update(ctx context.Context, owner Owner, have, want T, c *Chang
 	if !differs {
 		return nil
 	}
-	if _, err := k.client(next.GetNamespace()).Update(ctx, next, metav1.UpdateOptions{}); err != nil {
+	_, err := k.client(next.GetNamespace()).Update(ctx, next, metav1.UpdateOptions{})
+	switch {
+	case apierrs.IsNotFound(err):
+		// Another owner was the last one a moment ago.
+		return k.create(ctx, owner, want, c)
+	case err != nil:
 		return k.failed(ctx, owner, "update", next, err)
 	}
 	tell(ctx, owner, eventUpdated, k.ref(next))
@@ -98,8 +98,7 @@ func (k kind[T]) update(ctx context.Context, owner Owner, have, want T, c *Chang
 
 // next is what an update would write, and whether that differs from what is there.
 func (k kind[T]) next(owner Owner, have, want T) (next T, differs bool) {
-	owned := !k.local || metav1.IsControlledBy(have, owner.GetObjectMeta())
-	if owned && k.same(have, want) && within(want.GetLabels(), have.GetLabels()) &&
+	if k.holding.has(owner, have) && k.same(have, want) && within(want.GetLabels(), have.GetLabels()) &&
 		within(want.GetAnnotations(), have.GetAnnotations()) {
 		return have, false
 	}
@@ -107,7 +106,7 @@ func (k kind[T]) next(owner Owner, have, want T) (next T, differs bool) {
 	k.set(next, want)
 	next.SetLabels(merged(have.GetLabels(), want.GetLabels()))
 	next.SetAnnotations(merged(have.GetAnnotations(), want.GetAnnotations()))
-	k.own(owner, next)
+	k.holding.take(owner, next)
 	return next, true
 }
 
@@ -121,18 +120,35 @@ func (k kind[T]) remove(ctx context.Context, owner Owner, objects []T) error {
 	return errors.Join(errs...)
 }
 
-// delete gives the error as the API gave it; what is gone already is none.
+// delete gives the error as the API gave it; what is gone already is none. An object that
+// others need too stays, and only forgets this owner.
 func (k kind[T]) delete(ctx context.Context, owner Owner, o T) error {
 	uid := o.GetUID()
-	err := k.client(o.GetNamespace()).Delete(ctx, o.GetName(), metav1.DeleteOptions{
-		// The cache may be old: never delete a successor of the same name.
-		Preconditions: &metav1.Preconditions{UID: &uid},
-	})
+	// The cache may be old: never delete a successor of the same name.
+	preconditions := &metav1.Preconditions{UID: &uid}
+	if k.holding.drop != nil {
+		if next := o.DeepCopyObject().(T); k.holding.drop(owner, next) {
+			return k.leave(ctx, next)
+		}
+		// Nor one that somebody has come to need: that is a write, and so another version.
+		version := o.GetResourceVersion()
+		preconditions.ResourceVersion = &version
+	}
+	err := k.client(o.GetNamespace()).Delete(ctx, o.GetName(), metav1.DeleteOptions{Preconditions: preconditions})
 	switch {
 	case apierrs.IsNotFound(err):
 		return nil
 	case err == nil:
 		tell(ctx, owner, eventDeleted, k.ref(o))
+	}
+	return err
+}
+
+// leave writes an object that has forgotten an owner.
+func (k kind[T]) leave(ctx context.Context, o T) error {
+	_, err := k.client(o.GetNamespace()).Update(ctx, o, metav1.UpdateOptions{})
+	if apierrs.IsNotFound(err) {
+		return nil
 	}
 	return err
 }
@@ -154,7 +170,7 @@ func (k kind[T]) stale(owner Owner, wanted []T) []T {
 
 // owned lists what the owner has, from the cache, by name.
 func (k kind[T]) owned(owner Owner) []T {
-	items, err := k.cached.ByIndex(ownerIndex, k.key(owner))
+	items, err := k.cached.ByIndex(k.holding.index, k.holding.key(owner))
 	if err != nil {
 		panic(fmt.Sprintf("apply: the cache of %s was not given its index: %v", k.name, err))
 	}
@@ -172,14 +188,6 @@ func (k kind[T]) get(want T) (T, bool) {
 		return none, false
 	}
 	return item.(T), true
-}
-
-// own makes the owner the controller of an object of its own namespace, so that the
-// garbage collector needs no help from us.
-func (k kind[T]) own(owner Owner, o T) {
-	if k.local && metav1.GetControllerOf(o) == nil {
-		o.SetOwnerReferences(append(o.GetOwnerReferences(), *kmeta.NewControllerRef(owner)))
-	}
 }
 
 func (k kind[T]) failed(ctx context.Context, owner Owner, verb string, o T, err error) error {

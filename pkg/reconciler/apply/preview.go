@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -38,18 +39,21 @@ type Change struct {
 // are to be copied and are not there; the rest is said all the same.
 func (w *Writer) Preview(owner Owner, set resources.Set) ([]Change, error) {
 	copies, err := w.copies(set.Secrets)
+	shared, errToo := w.copies(set.SharedSecrets)
 	changes := slices.Concat(
 		w.secrets.preview(owner, copies),
+		w.sharedSecrets.preview(owner, shared),
+		w.sharedGateways.preview(owner, set.SharedGateways),
 		w.gateways.preview(owner, set.Gateways),
 		w.destinationRules.preview(owner, set.DestinationRules),
 		w.virtualServices.preview(owner, set.VirtualServices),
 	)
 	promised := map[finding.Ref]bool{}
-	for _, c := range set.Secrets {
+	for _, c := range slices.Concat(set.Secrets, set.SharedSecrets) {
 		promised[finding.Ref{Kind: w.secrets.name, Namespace: c.To.Namespace, Name: c.To.Name}] = true
 	}
 	// A copy whose source has gone is no longer kept up, but it is not given up either.
-	return slices.DeleteFunc(changes, func(c Change) bool { return c.Verb == Delete && promised[c.Ref] }), err
+	return slices.DeleteFunc(changes, func(c Change) bool { return c.Verb == Delete && promised[c.Ref] }), errors.Join(err, errToo)
 }
 
 func (k kind[T]) preview(owner Owner, wanted []T) []Change {
@@ -58,11 +62,11 @@ func (k kind[T]) preview(owner Owner, wanted []T) []Change {
 		have, found := k.get(want)
 		if !found {
 			next := want.DeepCopyObject().(T)
-			k.own(owner, next)
+			k.holding.take(owner, next)
 			out = append(out, Change{Verb: Create, Ref: k.ref(want), Next: next})
 			continue
 		}
-		if !k.owns(owner, have, want) {
+		if !k.holding.owns(owner, have, want) {
 			out = append(out, Change{Verb: Refuse, Ref: k.ref(have), Have: have})
 			continue
 		}
@@ -71,6 +75,12 @@ func (k kind[T]) preview(owner Owner, wanted []T) []Change {
 		}
 	}
 	for _, o := range k.stale(owner, wanted) {
+		if k.holding.drop != nil {
+			if next := o.DeepCopyObject().(T); k.holding.drop(owner, next) {
+				out = append(out, Change{Verb: Update, Ref: k.ref(o), Have: o, Next: next})
+				continue
+			}
+		}
 		out = append(out, Change{Verb: Delete, Ref: k.ref(o), Have: o})
 	}
 	return out
@@ -78,12 +88,12 @@ func (k kind[T]) preview(owner Owner, wanted []T) []Change {
 
 // NewCaches returns caches that no informer fills, for a Preview.
 func NewCaches() Caches {
-	indexed := func(by cache.IndexFunc) cache.Indexer {
-		return cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{ownerIndex: by})
-	}
+	indexed := func(by cache.Indexers) cache.Indexer { return cache.NewIndexer(cache.MetaNamespaceKeyFunc, by) }
 	return Caches{
-		Secrets: indexed(holderOf), Gateways: indexed(controllerOf),
-		DestinationRules: indexed(controllerOf), VirtualServices: indexed(controllerOf),
+		Secrets:          indexed(cache.Indexers{ownerIndex: holderOf, userIndex: secretUsers}),
+		Gateways:         indexed(cache.Indexers{ownerIndex: controllerOf, userIndex: gatewayUsers}),
+		DestinationRules: indexed(cache.Indexers{ownerIndex: controllerOf}),
+		VirtualServices:  indexed(cache.Indexers{ownerIndex: controllerOf}),
 	}
 }
 

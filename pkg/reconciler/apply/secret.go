@@ -22,11 +22,9 @@ import (
 // uidLength is the length of a UID in the names of net-istio's copies.
 const uidLength = 36
 
-func secretKind(c kubernetes.Interface, cached cache.Indexer) kind[*corev1.Secret] {
+func secretKind(c kubernetes.Interface, cached cache.Indexer, whose holding[*corev1.Secret]) kind[*corev1.Secret] {
 	return kind[*corev1.Secret]{
-		name: "Secret", cached: cached,
-		key:    holder,
-		owns:   holds,
+		name: "Secret", cached: cached, holding: whose,
 		client: func(ns string) client[*corev1.Secret] { return c.CoreV1().Secrets(ns) },
 		same: func(have, want *corev1.Secret) bool {
 			return have.Type == want.Type && reflect.DeepEqual(have.Data, want.Data)
@@ -65,6 +63,16 @@ func named(promised []resources.SecretCopy) []*corev1.Secret {
 	return out
 }
 
+// ownCopies is the holding of Secrets that are one Ingress' copies. The labels that say so
+// are part of what is wanted.
+func ownCopies() holding[*corev1.Secret] {
+	return holding[*corev1.Secret]{
+		index: ownerIndex, key: holder, owns: holds,
+		has:  func(Owner, *corev1.Secret) bool { return true },
+		take: func(Owner, *corev1.Secret) {},
+	}
+}
+
 // holder is an owner as the labels of a copy name it: an owner reference does not reach
 // across namespaces.
 func holder(o Owner) string {
@@ -78,8 +86,13 @@ func holds(o Owner, have, want *corev1.Secret) bool {
 	if by, ok := labelledHolder(have); ok && by != holder(o) {
 		return false
 	}
+	return sameOrigin(have, want)
+}
+
+// sameOrigin says whether an object is labelled as made for the very Secret.
+func sameOrigin(have, want metav1.Object) bool {
 	for _, label := range []string{networking.OriginSecretNameLabelKey, networking.OriginSecretNamespaceLabelKey} {
-		if have.Labels[label] == "" || have.Labels[label] != want.Labels[label] {
+		if have.GetLabels()[label] == "" || have.GetLabels()[label] != want.GetLabels()[label] {
 			return false
 		}
 	}
@@ -104,21 +117,16 @@ func holderOf(o any) ([]string, error) {
 		return []string{by}, nil
 	}
 	cut := len(s.Name) - uidLength - 1
-	if cut <= 0 || s.Name[cut] != '-' || strings.Count(s.Name[cut+1:], "-") != 4 {
+	if cut <= 0 || strings.HasSuffix(s.Name, sharedSuffix) || s.Name[cut] != '-' || strings.Count(s.Name[cut+1:], "-") != 4 {
 		return nil, nil
 	}
 	return []string{namespace + "/" + s.Name[:cut]}, nil
 }
 
-// listed asks the API for the owner's copies, as it labels them, that the cache does not
-// hold.
-func (w *Writer) listed(ctx context.Context, owner Owner) ([]*corev1.Secret, error) {
-	m := owner.GetObjectMeta()
-	list, err := w.kube.CoreV1().Secrets(metav1.NamespaceAll).List(ctx, metav1.ListOptions{
-		LabelSelector: labels.SelectorFromSet(labels.Set{
-			resources.OwnerNamespaceLabel: m.GetNamespace(), resources.IngressLabel: resources.LabelValue(m.GetName()),
-		}).String(),
-	})
+// listed asks the API for copies with the labels by which they are the owner's, that the
+// cache does not hold.
+func (w *Writer) listed(ctx context.Context, own labels.Set) ([]*corev1.Secret, error) {
+	list, err := w.kube.CoreV1().Secrets(metav1.NamespaceAll).List(ctx, metav1.ListOptions{LabelSelector: own.String()})
 	if err != nil {
 		return nil, fmt.Errorf("cannot list the copies of Secrets: %w", err)
 	}
@@ -136,22 +144,23 @@ func (w *Writer) listed(ctx context.Context, owner Owner) ([]*corev1.Secret, err
 // Secret as such a copy, but real ones are only where the controller may write: a Secret
 // anywhere else is left alone and told of, and holds nobody's Ingress. The first refusal
 // speaks for its namespace, so that many such Secrets cost no more than one.
-func (w *Writer) removeCopies(ctx context.Context, owner Owner, copies []*corev1.Secret) error {
+func (k kind[T]) removeCopies(ctx context.Context, owner Owner, copies []T) error {
 	var errs []error
 	forbidden := map[string]bool{}
 	for _, s := range copies {
-		if forbidden[s.Namespace] {
+		namespace := s.GetNamespace()
+		if forbidden[namespace] {
 			continue
 		}
-		err := w.secrets.delete(ctx, owner, s)
+		err := k.delete(ctx, owner, s)
 		switch {
 		case apierrs.IsForbidden(err):
-			forbidden[s.Namespace] = true
+			forbidden[namespace] = true
 			warn(ctx, owner, eventRejected, fmt.Sprintf("Secret %s/%s is labelled as a copy made for this Ingress, but namespace %s may not be written. "+
 				"If it is a copy, delete it, or bind ClusterRole net-mesh-secret-copies there; if not, remove its label %s",
-				s.Namespace, s.Name, s.Namespace, networking.OriginSecretNamespaceLabelKey))
+				namespace, s.GetName(), namespace, networking.OriginSecretNamespaceLabelKey))
 		case err != nil:
-			errs = append(errs, w.secrets.failed(ctx, owner, "delete", s, err))
+			errs = append(errs, k.failed(ctx, owner, "delete", s, err))
 		}
 	}
 	return errors.Join(errs...)

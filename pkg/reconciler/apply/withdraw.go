@@ -13,8 +13,8 @@ import (
 )
 
 // withdraw takes away of what is stale all that need not wait for a proof, whatever else
-// is awaited: hosts that are not asked for any more or that another owner has, and VirtualServices that stand in the
-// way of the proof. A host that only moves, say from a gateway to the mesh, stays.
+// is awaited: hosts that are not asked for any more or that another owner has, and what
+// stands in the way of the proof. A host that only moves, say from a gateway to the mesh, stays.
 func (w *Writer) withdraw(ctx context.Context, owner Owner, set resources.Set) error {
 	return errors.Join(
 		w.virtualServices.shrink(ctx, owner, w.virtualServices.stale(owner, set.VirtualServices), func(old *istiov1.VirtualService) (*istiov1.VirtualService, bool) {
@@ -24,7 +24,9 @@ func (w *Writer) withdraw(ctx context.Context, owner Owner, set resources.Set) e
 		}),
 		w.gateways.shrink(ctx, owner, w.gateways.stale(owner, set.Gateways), func(old *istiov1.Gateway) (*istiov1.Gateway, bool) {
 			next := old.DeepCopy()
-			next.Spec.Servers = asked(old.Spec.Servers, set)
+			next.Spec.Servers = slices.DeleteFunc(asked(old.Spec.Servers, set), func(s *v1alpha3.Server) bool {
+				return inTheWay(old, s, slices.Concat(set.Gateways, set.SharedGateways))
+			})
 			return next, len(next.Spec.Servers) > 0
 		}))
 }
@@ -69,10 +71,9 @@ func asked(servers []*v1alpha3.Server, set resources.Set) []*v1alpha3.Server {
 	return out
 }
 
-// yielded says whether another owner has a host at the external gateways, for which alone
-// Gateways are written.
+// yielded says whether another owner has a host at the gateways of its kind.
 func yielded(host string, set resources.Set) bool {
-	return slices.ContainsFunc(set.Yields, func(y plan.Yield) bool { return y.Kind == plan.Ingress && slices.Contains(y.Hosts, host) })
+	return slices.ContainsFunc(set.Yields, func(y plan.Yield) bool { return y.Kind != plan.Mesh && slices.Contains(y.Hosts, host) })
 }
 
 // superseded says whether a stale VirtualService stands in the way of the proof: Istio
@@ -80,6 +81,18 @@ func yielded(host string, set resources.Set) bool {
 func superseded(old *istiov1.VirtualService, wanted []*istiov1.VirtualService) bool {
 	return slices.ContainsFunc(wanted, func(v *istiov1.VirtualService) bool {
 		return len(common(old.Spec.Hosts, v.Spec.Hosts)) > 0 && len(common(gatewaysOf(old), gatewaysOf(v))) > 0
+	})
+}
+
+// inTheWay says whether a server of a stale Gateway stands in the way of the proof: where
+// two end TLS for a host at one port of the same pods, Istio keeps to the older. So it is
+// with Gateways of net-istio that have other names than ours.
+func inTheWay(old *istiov1.Gateway, s *v1alpha3.Server, wanted []*istiov1.Gateway) bool {
+	return s.GetTls().GetCredentialName() != "" && slices.ContainsFunc(wanted, func(g *istiov1.Gateway) bool {
+		return (within(old.Spec.Selector, g.Spec.Selector) || within(g.Spec.Selector, old.Spec.Selector)) &&
+			slices.ContainsFunc(g.Spec.Servers, func(w *v1alpha3.Server) bool {
+				return w.GetPort().GetNumber() == s.GetPort().GetNumber() && len(common(s.Hosts, w.Hosts)) > 0
+			})
 	})
 }
 

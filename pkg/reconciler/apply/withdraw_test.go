@@ -145,3 +145,42 @@ func TestTLSIsKept(t *testing.T) {
 		same(t, "servers", step.want, names)
 	}
 }
+
+// TestWhatStandsInTheWay states which listeners go before the proof: those that would end
+// TLS for a host in place of a new one.
+func TestWhatStandsInTheWay(t *testing.T) {
+	pods := map[string]string{"app": "gw", "istio": "gw"}
+	tls := func(port uint32, hosts ...string) *v1alpha3.Server {
+		return &v1alpha3.Server{Hosts: hosts, Port: &v1alpha3.Port{Name: hosts[0], Number: port}, Tls: &v1alpha3.ServerTLSSettings{CredentialName: "c"}}
+	}
+	gateway := func(name string, selector map[string]string, servers ...*v1alpha3.Server) *istiov1.Gateway {
+		g := &istiov1.Gateway{ObjectMeta: vs(name).ObjectMeta}
+		g.Spec.Selector, g.Spec.Servers = selector, servers
+		return g
+	}
+	want := gateway("new", map[string]string{"istio": "gw"}, tls(443, "a.com"))
+	for _, row := range []struct {
+		name   string
+		have   *istiov1.Gateway
+		writes []string
+	}{
+		{"the same host, port and pods", gateway("old", pods, tls(443, "a.com")), []string{"delete gateways apps/old"}},
+		{"and no more than that", gateway("old", pods, tls(443, "a.com"), tls(443, "b.com")), []string{"update gateways apps/old"}},
+		{"another port", gateway("old", pods, tls(8444, "a.com")), nil},
+		{"another host", gateway("old", pods, tls(443, "b.com")), nil},
+		{"other pods", gateway("old", map[string]string{"istio": "other"}, tls(443, "a.com")), nil},
+	} {
+		for what, set := range map[string]resources.Set{
+			"alone":  {Gateways: []*istiov1.Gateway{want}, Asked: asks},
+			"shared": {SharedGateways: []*istiov1.Gateway{want}, Asked: asks},
+		} {
+			t.Run(row.name+"/"+what, func(t *testing.T) {
+				ctx, w, c := newCluster(t, row.have)
+				if _, err := w.Sync(ctx, owner, set); err != nil {
+					t.Fatal(err)
+				}
+				same(t, "writes", append([]string{"create gateways apps/new"}, row.writes...), c.writes())
+			})
+		}
+	}
+}

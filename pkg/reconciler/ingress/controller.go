@@ -114,7 +114,7 @@ func watch(ctx context.Context, impl *controller.Impl, mine func(any) bool) {
 		"Secret":          secretinformer.Get(ctx).Informer(),
 	} {
 		gvk := schema.FromAPIVersionAndKind(apiVersions[kind], kind)
-		handle(informer, controller.HandleAll(controller.EnsureTypeMeta(impl.Tracker.OnChanged, gvk)))
+		handle(informer, notice{of: controller.EnsureTypeMeta(impl.Tracker.OnChanged, gvk), users: impl.EnqueueKey})
 	}
 }
 

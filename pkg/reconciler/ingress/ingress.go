@@ -6,6 +6,7 @@ package ingress
 import (
 	"context"
 	"errors"
+	"slices"
 
 	apierrs "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -56,7 +57,7 @@ func (r *Reconciler) ReconcileKind(ctx context.Context, ing *v1alpha1.Ingress) r
 	world := snapshot.Ingress(r.reader, cfg, ing)
 	result := translate.Ingress(world)
 	result.Findings = append(result.Findings, about...)
-	if err := r.track(ing, world.World.Refs, result.Objects.Secrets); err != nil {
+	if err := r.track(ing, world.World.Refs, result.Objects); err != nil {
 		return failed(ing, err)
 	}
 	changes, err := r.writer.Sync(ctx, ing, result.Objects)
@@ -99,15 +100,18 @@ func (r *Reconciler) observe(ctx context.Context, ing *v1alpha1.Ingress, p plan.
 	return r.observer.Check(ctx, ing, p)
 }
 
-// track has exactly what was looked at wake the Ingress, and the copies of Secrets, which
-// cannot carry an owner reference.
-func (r *Reconciler) track(ing *v1alpha1.Ingress, looked []snapshot.Ref, copies []resources.SecretCopy) error {
-	refs := make([]finding.Ref, 0, len(looked)+len(copies))
+// track has exactly what was looked at wake the Ingress, and what it is not the controller
+// of: copies of Secrets, and Gateways that others need as well.
+func (r *Reconciler) track(ing *v1alpha1.Ingress, looked []snapshot.Ref, set resources.Set) error {
+	refs := make([]finding.Ref, 0, len(looked))
 	for _, ref := range looked {
 		refs = append(refs, finding.Ref{Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name})
 	}
-	for _, c := range copies {
+	for _, c := range slices.Concat(set.Secrets, set.SharedSecrets) {
 		refs = append(refs, finding.Ref{Kind: "Secret", Namespace: c.To.Namespace, Name: c.To.Name})
+	}
+	for _, g := range set.SharedGateways {
+		refs = append(refs, finding.Ref{Kind: "Gateway", Namespace: g.Namespace, Name: g.Name})
 	}
 	return r.watch(ing, refs)
 }

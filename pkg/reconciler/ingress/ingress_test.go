@@ -108,6 +108,21 @@ func TestReconcile(t *testing.T) {
 		deletes: []clientgotesting.DeleteActionImpl{deletion("networking.istio.io", "virtualservices", "apps", "hello-local")},
 		events:  []string{"Normal Deleted Deleted VirtualService apps/hello-local"},
 	}, {
+		name: "who no longer uses a certificate that others share leaves it to them", world: "shared", config: gateways, seen: proven,
+		updates: "shared-left",
+	}, {
+		name: "the last to use a shared certificate takes it away", world: "shared-last", config: gateways, seen: proven,
+		deletes: []clientgotesting.DeleteActionImpl{
+			deletion("networking.istio.io", "gateways", "apps", "wildcard-25ef0f47"),
+			deletion("", "secrets", "istio-system", "apps--wild-wildcard"),
+		},
+		events: []string{"Normal Deleted Deleted Gateway apps/wildcard-25ef0f47", "Normal Deleted Deleted Secret istio-system/apps--wild-wildcard"},
+	}, {
+		name: "nobody leaves before the new way is proven", world: "shared", config: map[string]string{
+			"external-gateways": "- {namespace: knative-serving, name: other, service: other.istio-system.svc.cluster.local}",
+		}, seen: waiting, updates: "widened", status: "moving",
+		events: []string{"Normal Updated Updated VirtualService apps/hello-ingress"},
+	}, {
 		name: "net-istio's objects are adopted", world: "net-istio", config: gateways, seen: waiting,
 		creates: "objects-local", updates: "adopted", status: "adopted-status",
 		events: []string{

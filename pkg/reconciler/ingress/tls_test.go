@@ -21,13 +21,13 @@ import (
 )
 
 // certificate is a Secret as cert-manager leaves it, with another key each time.
-func certificate(t *testing.T) *corev1.Secret {
+func certificate(t *testing.T, names ...string) *corev1.Secret {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"hello.example.com"}}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: names}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
@@ -56,11 +56,11 @@ func TestCertificateFollowsItsSource(t *testing.T) {
 	eventually(t, "the missing Secret is reported", func() bool { return condition(ctx, "Ready") == "Unknown SecretMissing" })
 
 	secrets := fakekube.Get(ctx).CoreV1().Secrets("apps")
-	cert := certificate(t)
+	cert := certificate(t, "hello.example.com")
 	if _, err := secrets.Create(ctx, cert, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the certificate is carried to the gateway", func() bool { return carried(ctx, cert) })
+	eventually(t, "the certificate is carried to the gateway", func() bool { return carried(ctx, copyOf(cert), cert) })
 	eventually(t, "the gateway's pods are told to end TLS", func() bool {
 		list, err := fakeistio.Get(ctx).NetworkingV1().Gateways("apps").List(ctx, metav1.ListOptions{})
 		return err == nil && len(list.Items) == 1 && list.Items[0].Spec.Servers[0].Tls.CredentialName == copyOf(cert)
@@ -69,30 +69,31 @@ func TestCertificateFollowsItsSource(t *testing.T) {
 	if err := copies.Delete(ctx, copyOf(cert), metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "a deleted copy comes back", func() bool { return carried(ctx, cert) })
+	eventually(t, "a deleted copy comes back", func() bool { return carried(ctx, copyOf(cert), cert) })
 
-	renewed := certificate(t)
+	renewed := certificate(t, "hello.example.com")
 	if _, err := secrets.Update(ctx, renewed, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the copy is renewed", func() bool { return carried(ctx, renewed) })
+	eventually(t, "the copy is renewed", func() bool { return carried(ctx, copyOf(renewed), renewed) })
 
-	deleteIngress(t, ctx)
-	eventually(t, "the copy goes with the Ingress", func() bool { return !carried(ctx, renewed) })
+	deleteIngress(t, ctx, "hello")
+	eventually(t, "the copy goes with the Ingress", func() bool { return !carried(ctx, copyOf(renewed), renewed) })
 }
 
 func copyOf(cert *corev1.Secret) string { return "hello-" + string(cert.UID) }
 
-func carried(ctx context.Context, cert *corev1.Secret) bool {
-	have, err := fakekube.Get(ctx).CoreV1().Secrets("istio-system").Get(ctx, copyOf(cert), metav1.GetOptions{})
+// carried says whether the gateway's pods find the certificate under a name.
+func carried(ctx context.Context, name string, cert *corev1.Secret) bool {
+	have, err := fakekube.Get(ctx).CoreV1().Secrets("istio-system").Get(ctx, name, metav1.GetOptions{})
 	return err == nil && bytes.Equal(have.Data[corev1.TLSPrivateKeyKey], cert.Data[corev1.TLSPrivateKeyKey])
 }
 
 // deleteIngress marks the Ingress as the API server does while a finalizer holds it.
-func deleteIngress(t *testing.T, ctx context.Context) {
+func deleteIngress(t *testing.T, ctx context.Context, name string) {
 	t.Helper()
 	ingresses := fakenetworking.Get(ctx).NetworkingV1alpha1().Ingresses("apps")
-	ing, err := ingresses.Get(ctx, "hello", metav1.GetOptions{})
+	ing, err := ingresses.Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
