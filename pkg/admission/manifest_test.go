@@ -181,7 +181,7 @@ func TestWebhooksAskForNothingElse(t *testing.T) {
 			t.Errorf("%s: selected %t, want %t", tt.what, got, tt.want)
 		}
 	}
-	if want := []admissionregistration.MatchCondition{{Name: "not-a-status", Expression: `request.subResource == ""`}}; !slices.Equal(want, m.MatchConditions) {
+	if want := []admissionregistration.MatchCondition{{Name: "not-a-status", Expression: `!has(request.subResource) || request.subResource == ""`}}; !slices.Equal(want, m.MatchConditions) {
 		t.Errorf("conditions %v, want %v", m.MatchConditions, want)
 	}
 }
