@@ -15,6 +15,9 @@ import (
 //go:embed testdata/spellings.yaml
 var spellings string
 
+//go:embed testdata/backends.yaml
+var backends string
+
 // What the backends of the Ingress spellings answer.
 const (
 	fromA    = "Hello World!"
@@ -37,16 +40,8 @@ func spelled(name string) []string {
 // no cluster-local name, however it is asked.
 func TestSpellings(t *testing.T) {
 	m := theMesh(t)
-	kubectl(t, m, spellings, "apply", "-f", "-")
-	kubectl(t, m, outside, "apply", "-f", "-")
-	t.Cleanup(func() {
-		_, _ = m.Kubectl(cleanup(), []byte(spellings), "delete", "--ignore-not-found", "--wait=false", "-f", "-")
-	})
-	for _, d := range []struct{ namespace, names string }{{"apps", "backend-a backend-b backend-tag backend-acme caller"}, {"outside", "caller"}} {
-		if err := m.Rollout(t.Context(), d.namespace, strings.Fields(d.names)...); err != nil {
-			t.Fatal(err)
-		}
-	}
+	deployBackends(t, m)
+	applyFor(t, m, spellings)
 	for _, mode := range []string{"gateway", "half-mesh", "mesh-only"} {
 		t.Run(mode, func(t *testing.T) {
 			if err := theLab(t).SetProfile(t.Context(), mode, false); err != nil {
@@ -66,6 +61,25 @@ func TestSpellings(t *testing.T) {
 	}
 	if err := theLab(t).SetProfile(t.Context(), "gateway", false); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// applyFor makes objects for the time of the test.
+func applyFor(t *testing.T, m lab.Mesh, manifest string) {
+	t.Helper()
+	kubectl(t, m, manifest, "apply", "-f", "-")
+	t.Cleanup(func() { _, _ = m.Kubectl(cleanup(), []byte(manifest), "delete", "--ignore-not-found", "-f", "-") })
+}
+
+// deployBackends makes the backends, and callers inside and outside the mesh, and waits for them.
+func deployBackends(t *testing.T, m lab.Mesh) {
+	t.Helper()
+	applyFor(t, m, backends)
+	kubectl(t, m, outside, "apply", "-f", "-")
+	for _, d := range []struct{ namespace, names string }{{"apps", "backend-a backend-b backend-tag backend-acme caller"}, {"outside", "caller"}} {
+		if err := m.Rollout(t.Context(), d.namespace, strings.Fields(d.names)...); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
