@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -26,8 +25,12 @@ var ConformanceTests = []string{
 }
 
 // needsPrivateAddress are the tests that create an ExternalName Service to the private load balancer's
-// name, which does not exist where the status says MeshOnly.
-var needsPrivateAddress = map[string]bool{"host-rewrite": true, "visibility": true, "visibility/path": true, "visibility/split": true}
+// name, which does not exist where the status says MeshOnly. needsGateway are those of what only a gateway
+// does: end TLS, redirect.
+var (
+	needsPrivateAddress = map[string]bool{"host-rewrite": true, "visibility": true, "visibility/path": true, "visibility/split": true}
+	needsGateway        = map[string]bool{"tls": true, "httpoption": true}
+)
 
 // testLimit is what one test may take; the longest needs half a minute on an idle machine.
 const testLimit = 6 * time.Minute
@@ -65,9 +68,6 @@ type ConformanceOptions struct {
 // other tests with it.
 func (l *Lab) Conformance(ctx context.Context, o ConformanceOptions) error {
 	p := l.profile()
-	if p.MeshOnly {
-		return fmt.Errorf("conformance under profile %s needs a client inside the mesh, which the lab does not have yet: use profile gateway or half-mesh", p.Name)
-	}
 	if o.Count < 1 {
 		return fmt.Errorf("conformance %d times proves nothing: want at least once", o.Count)
 	}
@@ -86,9 +86,13 @@ func (l *Lab) Conformance(ctx context.Context, o ConformanceOptions) error {
 	if err != nil {
 		return err
 	}
+	suite, err := l.suiteFor(ctx, c, p, filepath.Join(dir, "conformance.test"))
+	if err != nil {
+		return err
+	}
 	report := Report{Profile: p.Name}
 	for run := 1; run <= o.Count; run++ {
-		results, err := l.conformanceRun(ctx, c, filepath.Join(dir, "conformance.test"), tests, run, o.Parallel)
+		results, err := l.conformanceRun(ctx, suite, tests, run, o.Parallel)
 		if err != nil {
 			return err
 		}
@@ -101,13 +105,13 @@ func (l *Lab) Conformance(ctx context.Context, o ConformanceOptions) error {
 }
 
 // conformanceRun runs each test once and returns the results in the order of the tests.
-func (l *Lab) conformanceRun(ctx context.Context, c cluster.Cluster, binary string, tests []string, run, parallel int) ([]Result, error) {
+func (l *Lab) conformanceRun(ctx context.Context, s suite, tests []string, run, parallel int) ([]Result, error) {
 	results := make([]Result, len(tests))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(max(1, parallel))
 	for i, test := range tests {
 		g.Go(func() (err error) {
-			if results[i], err = l.conformanceTest(ctx, c, binary, test, run); err != nil {
+			if results[i], err = l.conformanceTest(ctx, s, test, run); err != nil {
 				return err
 			}
 			l.Progress.Say("%-4s  %-30s %6.1fs", results[i].Outcome, test, results[i].Seconds)
@@ -150,7 +154,7 @@ func selectTests(p Profile, only []string) ([]string, error) {
 	known := map[string]bool{}
 	var tests []string
 	for _, t := range ConformanceTests {
-		if p.Name == "half-mesh" && needsPrivateAddress[t] {
+		if p.Config["local-gateways"] == none && needsPrivateAddress[t] || p.MeshOnly && needsGateway[t] {
 			continue
 		}
 		known[t] = true
@@ -167,11 +171,11 @@ func selectTests(p Profile, only []string) ([]string, error) {
 	return only, nil
 }
 
-func (l *Lab) conformanceTest(ctx context.Context, c cluster.Cluster, binary, test string, run int) (Result, error) {
+func (l *Lab) conformanceTest(ctx context.Context, s suite, test string, run int) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, testLimit+time.Minute)
 	defer cancel()
 	// All others are skipped by name: a pattern would take "visibility/path" for a part of "visibility".
-	cmd := l.suiteCommand(ctx, c, binary, "-test.v", "-test.run", "^TestIngressConformance$", "-skip-tests", strings.Join(allBut(test), ","),
+	cmd := s(ctx, "-test.v", "-test.run", "^TestIngressConformance$", "-skip-tests", strings.Join(allBut(test), ","),
 		"-test.timeout", testLimit.String(), "-enable-alpha", "-enable-beta", "-cluster-suffix", cluster.Domain)
 	begin := time.Now()
 	out, err := cmd.CombinedOutput()
@@ -191,15 +195,6 @@ func allBut(test string) []string {
 		}
 	}
 	return others
-}
-
-// suiteCommand runs a test binary of Knative inside the lab's network.
-func (l *Lab) suiteCommand(ctx context.Context, c cluster.Cluster, binary string, args ...string) *exec.Cmd {
-	cmd := l.Host.Command(ctx, binary, append(args, "-kubeconfig", c.Kubeconfig(), "-dockerrepo", "dev.local", "-tag", "lab")...)
-	cmd.Env = append(os.Environ(), "SYSTEM_NAMESPACE=knative-serving", "KUBECONFIG="+c.Kubeconfig(), "KO_DOCKER_REPO=dev.local",
-		"GATEWAY_OVERRIDE=istio-ingressgateway", "GATEWAY_NAMESPACE_OVERRIDE=istio-system")
-	cmd.Dir = l.Host.Dir
-	return cmd
 }
 
 // outcome is pass only when the suite says so of this very test: a pattern that matches nothing passes too.

@@ -79,6 +79,11 @@ func Knative() Group {
 // Conformance builds Knative's ingress conformance suite.
 func Conformance() Group { return suite("conformance", networking+"test/conformance/ingress") }
 
+// MeshClient builds the command that runs a suite inside the mesh.
+func MeshClient() Group {
+	return Group{Name: "meshclient", Module: ".", Packages: []string{"./test/meshclient"}, Sources: []string{"test/meshclient"}}
+}
+
 // ServingSuites are Serving's own test suites by the name the lab gives them.
 var ServingSuites = map[string]Group{
 	"api":     suite("serving-api", serving+"test/conformance/api/v1"),
