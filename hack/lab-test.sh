@@ -25,4 +25,4 @@ bin/lab down
 bin/lab up
 bin/lab install
 bin/lab conformance --mode gateway --report .lab/conformance-gateway.json
-go test -tags lab -count=1 -v -timeout 20m ./test/e2e
+go test -tags lab -count=1 -v -timeout 30m ./test/e2e
