@@ -94,13 +94,7 @@ func (d *decider) expose(kind Kind, entries []Entry, s share) {
 		Probed: true,
 		Hash:   d.model.Hash,
 	}
-	earlier := 0
-	for _, other := range d.plan.Exposures {
-		if other.Kind == kind {
-			earlier++
-		}
-	}
-	e.Name = exposureName(d.model.Name.Name, kind, earlier, s.first)
+	e.Name = exposureName(d.model.Name.Name, kind, d.plan.Exposures, s.first)
 	e.Digest = digest(e)[:16]
 	d.plan.Exposures = append(d.plan.Exposures, e)
 }
