@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"knative.dev/networking/pkg/apis/networking/v1alpha1"
 
 	"github.com/net-mesh/net-mesh/pkg/finding"
@@ -50,6 +51,11 @@ func (in *ingest) splits(path string, raw []v1alpha1.IngressBackendSplit) ([]Spl
 
 func (in *ingest) backend(path string, b v1alpha1.IngressBackend) (Backend, bool) {
 	name := types.NamespacedName{Namespace: b.ServiceNamespace, Name: b.ServiceName}
+	if len(validation.IsDNS1123Label(name.Namespace))+len(validation.IsDNS1123Label(name.Name)) > 0 {
+		// Istio refuses objects with such a destination, and all else that they serve.
+		in.report(finding.ServiceMissing, path, "%q in namespace %q is not what a Service can be called, so the path is left out; correct the split", name.Name, name.Namespace)
+		return Backend{}, false
+	}
 	port, ok := in.port(path, name, b.ServicePort)
 	return Backend{
 		Service: name,

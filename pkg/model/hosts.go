@@ -69,17 +69,24 @@ func (in *ingest) owner(host string, service types.NamespacedName) (string, bool
 	if service.Namespace != "" {
 		return service.Namespace, true
 	}
-	if name, ok := strings.CutSuffix(host, ".svc."+in.world.Config.ClusterDomain); ok {
-		return name[strings.LastIndex(name, ".")+1:], true
-	}
-	if name, ok := strings.CutSuffix(host, ".svc"); ok && strings.Contains(name, ".") {
-		return name[strings.LastIndex(name, ".")+1:], true
+	if namespace, ok := namespaceIn(host, in.world.Config.ClusterDomain); ok {
+		return namespace, true
 	}
 	if short, ok := snapshot.Shorthand(host); ok {
 		_, found := in.service(short)
 		return short.Namespace, found
 	}
 	return "", false
+}
+
+// namespaceIn returns the namespace that a name of the cluster's own domain names.
+func namespaceIn(host, clusterDomain string) (string, bool) {
+	name, ok := strings.CutSuffix(host, ".svc."+clusterDomain)
+	if !ok {
+		name, ok = strings.CutSuffix(host, ".svc")
+		ok = ok && strings.Contains(name, ".")
+	}
+	return name[strings.LastIndex(name, ".")+1:], ok
 }
 
 // reachesOtherNamespaces says whether a wildcard fits names that belong to Services of

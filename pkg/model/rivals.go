@@ -1,9 +1,19 @@
 package model
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Names are all that a host is called.
 func (h Host) Names() []string { return append([]string{h.Name}, h.Short...) }
+
+// Public is the host as the world may call it. There a name of two labels is a domain, even if
+// a namespace is called like a top level domain, so it is not what the host is short for.
+func (h Host) Public() Host {
+	h.Short = slices.DeleteFunc(slices.Clone(h.Short), func(short string) bool { return !strings.HasSuffix(short, ".svc") })
+	return h
+}
 
 // Meets says whether a request could be for both hosts with the same right. A wildcard
 // does not meet what it covers: the more specific name has it. Hosts share an abbreviation

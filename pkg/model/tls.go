@@ -81,7 +81,10 @@ func (in *ingest) tlsHosts(path string, block v1alpha1.IngressTLS, served []Virt
 func (in *ingest) scopeOf(raw string, served []VirtualHost) (Scope, bool) {
 	for _, vh := range served {
 		for _, h := range vh.Hosts {
-			if h.Name == raw || slices.Contains(h.Short, raw) {
+			if vh.Scope == config.External {
+				h = h.Public()
+			}
+			if slices.Contains(h.Names(), raw) {
 				return vh.Scope, true
 			}
 		}
@@ -116,7 +119,7 @@ func (in *ingest) shared(path string, c Certificate, secret snapshot.Certificate
 	}
 	c.Shared = true
 	for _, name := range secret.Names {
-		if !reachesOtherNamespaces(name, in.world.Config.ClusterDomain, in.ing.Namespace) {
+		if in.mayListen(name) {
 			c.Names = append(c.Names, name)
 		}
 	}
@@ -132,6 +135,16 @@ func (in *ingest) shared(path string, c Certificate, secret snapshot.Certificate
 	}
 	c.Hosts = fitting
 	return c
+}
+
+// mayListen says whether a name of a certificate is one that a Gateway of the Ingress'
+// namespace may have. Anybody can put any name into a certificate: what is no host, or is
+// everything, and names of other namespaces. Nothing is looked up, since all Ingresses that
+// share the certificate have to come to the same result.
+func (in *ingest) mayListen(name string) bool {
+	domain := in.world.Config.ClusterDomain
+	owner, named := namespaceIn(name, domain)
+	return hostFault(name) == "" && !reachesOtherNamespaces(name, domain, in.ing.Namespace) && (!named || owner == in.ing.Namespace)
 }
 
 func isWildcard(name string) bool { return strings.HasPrefix(name, "*.") }

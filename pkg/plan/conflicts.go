@@ -75,8 +75,9 @@ func (d *decider) claims() []claim {
 func (c claim) at(scope model.Scope, external, local []config.Gateway) []claim {
 	var out []claim
 	add := func(kind Kind, gateways []config.Gateway) {
-		c.kind, c.gateways = kind, gateways
-		out = append(out, c)
+		one := c
+		one.kind, one.gateways, one.host = kind, gateways, hostAt(kind, c.host)
+		out = append(out, one)
 	}
 	switch {
 	case scope == config.Local:

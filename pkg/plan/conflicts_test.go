@@ -119,7 +119,7 @@ func TestWhatIsLostIsNotAskedFor(t *testing.T) {
 	m.VirtualHosts[0].Hosts = append(m.VirtualHosts[0].Hosts, private)
 	one := gateway("one", 80, false)
 	p, _ := plan.Decide(m, snapshot.World{External: []snapshot.Gateway{one}, Neighbours: []snapshot.Neighbour{neighbour("r", []snapshot.Gateway{one}, nil)}})
-	want := model.Asked{Hosts: []string{"a.ns", "a.ns.svc", "a.ns.svc.cluster.local"}, TLS: []string{}}
+	want := model.Asked{Hosts: []string{"a.ns.svc", "a.ns.svc.cluster.local"}, TLS: []string{}}
 	if diff := cmp.Diff(want, p.Asked); diff != "" {
 		t.Error("asked (-want +got)", diff)
 	}

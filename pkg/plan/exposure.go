@@ -45,7 +45,7 @@ func (d *decider) atGateways(kind Kind, vh model.VirtualHost) {
 	}
 	s := share{first: hosts[0].Name, routes: vh.Routes}
 	for _, h := range hosts {
-		s.hosts = append(s.hosts, d.taken.take(kind, h.Names())...)
+		s.hosts = append(s.hosts, d.taken.take(kind, hostAt(kind, h).Names())...)
 	}
 	if len(s.hosts) == 0 {
 		d.because(vh.Source, "not exposed as "+string(kind), "earlier rules name the same hosts")
@@ -60,6 +60,14 @@ func (d *decider) atGateways(kind Kind, vh model.VirtualHost) {
 	}
 	d.because(vh.Source, "exposed as "+string(kind), "gateways are configured for scope "+string(vh.Scope))
 	d.expose(kind, entries, s)
+}
+
+// hostAt is a host as it is called at a kind of entry.
+func hostAt(kind Kind, h model.Host) model.Host {
+	if kind == Ingress {
+		return h.Public()
+	}
+	return h
 }
 
 // names are sets of names by the kind of entry at which they are exposed already.
@@ -86,13 +94,7 @@ func (d *decider) expose(kind Kind, entries []Entry, s share) {
 		Probed: true,
 		Hash:   d.model.Hash,
 	}
-	earlier := 0
-	for _, other := range d.plan.Exposures {
-		if other.Kind == kind {
-			earlier++
-		}
-	}
-	e.Name = exposureName(d.model.Name.Name, kind, earlier, s.first)
+	e.Name = exposureName(d.model.Name.Name, kind, d.plan.Exposures, s.first)
 	e.Digest = digest(e)[:16]
 	d.plan.Exposures = append(d.plan.Exposures, e)
 }

@@ -181,7 +181,7 @@ func (d *decider) publicHosts() []string {
 	for _, vh := range d.model.VirtualHosts {
 		if vh.Scope == config.External {
 			for _, h := range d.remaining(kind, vh.Hosts) {
-				hosts = append(hosts, h.Names()...)
+				hosts = append(hosts, hostAt(kind, h).Names()...)
 			}
 		}
 	}

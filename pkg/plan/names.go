@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/adler32"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -18,13 +19,19 @@ import (
 
 // exposureName is <ingress>-<kind>, net-istio's name, for the first Exposure of a
 // kind. Further ones carry a hash of a host's full name: it stays the same when
-// routes, modes or abbreviations change, and no host is in two of a kind.
-func exposureName(ingress string, kind Kind, earlier int, host string) string {
-	suffix := "-" + string(kind)
-	if earlier > 0 {
-		suffix += "-" + digest(host)[:8]
+// routes, modes or abbreviations change, and no host is in two of a kind. Hosts with one
+// hash can be made in seconds, and two objects of one name would be written in turns for
+// ever, so a name that is taken gets more of the hash.
+func exposureName(ingress string, kind Kind, earlier []Exposure, host string) string {
+	var name string
+	hash := "-" + digest(host)
+	for _, part := range []string{"", hash[:9], hash[:17], hash} {
+		name = kmeta.ChildName(ingress, "-"+string(kind)+part)
+		if !slices.ContainsFunc(earlier, func(e Exposure) bool { return e.Name == name }) {
+			break
+		}
 	}
-	return kmeta.ChildName(ingress, suffix)
+	return name
 }
 
 // listenerName is net-istio's name for the Gateway of an Ingress at a gateway

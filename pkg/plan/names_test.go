@@ -33,6 +33,30 @@ func TestListenerNamesAreLabelsAndDoNotCollide(t *testing.T) {
 	}
 }
 
+// TestExposuresNeverShareAName: two hosts with one short hash are soon found, and two objects
+// of one name would be written in turns for ever.
+func TestExposuresNeverShareAName(t *testing.T) {
+	one, other := "h98560.example.com", "h111637.example.com"
+	if digest(one)[:8] != digest(other)[:8] {
+		t.Fatal("the hashes differ, so nothing is shown")
+	}
+	for _, ingress := range []string{"i", strings.Repeat("a", 60)} {
+		var all []Exposure
+		for _, host := range []string{"first.example.com", one, other, other} {
+			name := exposureName(ingress, Ingress, all, host)
+			for _, e := range all {
+				if e.Name == name {
+					t.Errorf("%s is taken", name)
+				}
+			}
+			if errs := validation.IsDNS1123Label(name); len(errs) > 0 {
+				t.Errorf("%s: %v", name, errs)
+			}
+			all = append(all, Exposure{Name: name, Kind: Ingress})
+		}
+	}
+}
+
 func TestCopyNamesFit(t *testing.T) {
 	if got := copyName("i", "u"); got != "i-u" {
 		t.Error("copyName =", got)

@@ -8,6 +8,7 @@ import (
 	istiov1 "istio.io/client-go/pkg/apis/networking/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"knative.dev/networking/pkg/apis/networking/v1alpha1"
 )
 
@@ -66,6 +67,11 @@ func (r *Recorder) Refs() []Ref {
 	return refs
 }
 
+// note passes over names that no object can have: nobody of that name will come, and who
+// watches refuses it. One misspelt host would keep the rest from being served.
 func (r *Recorder) note(apiVersion, kind string, name types.NamespacedName, found bool) {
+	if len(validation.IsDNS1123Label(name.Namespace))+len(validation.IsDNS1123Subdomain(name.Name)) > 0 {
+		return
+	}
 	r.seen[Ref{APIVersion: apiVersion, Kind: kind, Namespace: name.Namespace, Name: name.Name, Found: found}] = struct{}{}
 }

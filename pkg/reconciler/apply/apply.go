@@ -35,12 +35,19 @@ type Changes struct {
 	// Refused are objects of a wanted name that belong to somebody else. They were
 	// left alone.
 	Refused []finding.Ref
-	// Stale are objects of the owner that are no longer wanted. Prune deletes them.
+	// Stale are objects of the owner that are no longer wanted and still there. Prune deletes
+	// them.
 	Stale []finding.Ref
+	// Widened says that wanted objects still serve what is not wanted any more. Prune narrows
+	// them.
+	Widened bool
 }
 
 // Wrote says whether anything was created or updated.
 func (c Changes) Wrote() bool { return len(c.Created)+len(c.Updated) > 0 }
+
+// Leaves says whether something is left for Prune.
+func (c Changes) Leaves() bool { return c.Widened || len(c.Stale) > 0 }
 
 // Caches are the informers' indexers that hold the kinds of a Set. Each must have been
 // given its index by AddIndexes.
@@ -76,20 +83,22 @@ func NewWriter(kube kubernetes.Interface, istio versioned.Interface, caches Cach
 // that is asked for and may still serve. What one object's failure does not touch is written all the
 // same; the error joins all failures of the API.
 func (w *Writer) Sync(ctx context.Context, owner Owner, set resources.Set) (Changes, error) {
-	var c Changes
+	gateways, services := w.widenedGateways(owner, set), w.widened(owner, set)
+	c := Changes{Widened: w.gateways.differ(gateways, set.Gateways) || w.virtualServices.differ(services, set.VirtualServices)}
 	copies, missing := w.copies(set.Secrets)
 	shared, missingToo := w.copies(set.SharedSecrets)
 	err := errors.Join(missing, missingToo,
 		w.secrets.sync(ctx, owner, copies, &c),
 		w.sharedSecrets.sync(ctx, owner, shared, &c),
 		w.sharedGateways.sync(ctx, owner, set.SharedGateways, &c),
-		w.gateways.sync(ctx, owner, w.widenedGateways(owner, set), &c),
+		w.gateways.sync(ctx, owner, gateways, &c),
 		w.destinationRules.sync(ctx, owner, set.DestinationRules, &c),
-		w.virtualServices.sync(ctx, owner, w.widened(owner, set), &c))
+		w.virtualServices.sync(ctx, owner, services, &c))
 	if err != nil {
 		return c, err
 	}
-	return c, w.withdraw(ctx, owner, set)
+	err = w.withdraw(ctx, owner, set, &c)
+	return c, err
 }
 
 // Prune narrows what Sync widened and deletes what the owner has beside the Set, in

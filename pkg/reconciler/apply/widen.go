@@ -54,6 +54,11 @@ func (w *Writer) widenedGateways(owner Owner, set resources.Set) []*istiov1.Gate
 	return out
 }
 
+// differ says whether any of some objects differs from the one in its place.
+func (k kind[T]) differ(some, others []T) bool {
+	return !slices.EqualFunc(some, others, k.same)
+}
+
 func hasServer(g *istiov1.Gateway, name string) bool {
 	return slices.ContainsFunc(g.Spec.Servers, func(s *v1alpha3.Server) bool { return s.GetPort().GetName() == name })
 }

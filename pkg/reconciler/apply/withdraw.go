@@ -8,6 +8,7 @@ import (
 	"istio.io/api/networking/v1alpha3"
 	istiov1 "istio.io/client-go/pkg/apis/networking/v1"
 
+	"github.com/net-mesh/net-mesh/pkg/finding"
 	"github.com/net-mesh/net-mesh/pkg/plan"
 	"github.com/net-mesh/net-mesh/pkg/resources"
 )
@@ -15,14 +16,14 @@ import (
 // withdraw takes away of what is stale all that need not wait for a proof, whatever else
 // is awaited: hosts that are not asked for any more or that another owner has, and what
 // stands in the way of the proof. A host that only moves, say from a gateway to the mesh, stays.
-func (w *Writer) withdraw(ctx context.Context, owner Owner, set resources.Set) error {
+func (w *Writer) withdraw(ctx context.Context, owner Owner, set resources.Set, c *Changes) error {
 	return errors.Join(
-		w.virtualServices.shrink(ctx, owner, w.virtualServices.stale(owner, set.VirtualServices), func(old *istiov1.VirtualService) (*istiov1.VirtualService, bool) {
+		w.virtualServices.shrink(ctx, owner, c, w.virtualServices.stale(owner, set.VirtualServices), func(old *istiov1.VirtualService) (*istiov1.VirtualService, bool) {
 			next := old.DeepCopy()
 			next.Spec.Hosts = allowed(old.Spec.Hosts, gatewaysOf(old), set)
 			return next, len(next.Spec.Hosts) > 0 && !superseded(old, set.VirtualServices)
 		}),
-		w.gateways.shrink(ctx, owner, w.gateways.stale(owner, set.Gateways), func(old *istiov1.Gateway) (*istiov1.Gateway, bool) {
+		w.gateways.shrink(ctx, owner, c, w.gateways.stale(owner, set.Gateways), func(old *istiov1.Gateway) (*istiov1.Gateway, bool) {
 			next := old.DeepCopy()
 			next.Spec.Servers = slices.DeleteFunc(asked(old.Spec.Servers, set), func(s *v1alpha3.Server) bool {
 				return inTheWay(old, s, slices.Concat(set.Gateways, set.SharedGateways))
@@ -32,14 +33,18 @@ func (w *Writer) withdraw(ctx context.Context, owner Owner, set resources.Set) e
 }
 
 // shrink leaves of objects what rest gives, or deletes those of which nothing is left.
-func (k kind[T]) shrink(ctx context.Context, owner Owner, objects []T, rest func(T) (T, bool)) error {
+func (k kind[T]) shrink(ctx context.Context, owner Owner, c *Changes, objects []T, rest func(T) (T, bool)) error {
 	var errs []error
 	for _, have := range objects {
 		if next, left := rest(have); left {
 			errs = append(errs, k.update(ctx, owner, have, next, &Changes{}))
 			continue
 		}
-		errs = append(errs, k.remove(ctx, owner, []T{have}))
+		err := k.remove(ctx, owner, []T{have})
+		if err == nil {
+			c.Stale = slices.DeleteFunc(c.Stale, func(ref finding.Ref) bool { return ref == k.ref(have) })
+		}
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }

@@ -119,3 +119,21 @@ func TestWhatIsMissingWakes(t *testing.T) {
 	eventually(t, "the rules are accepted", func() bool { return condition(ctx, "NetworkConfigured") == "True " })
 	eventually(t, "a pod is awaited", func() bool { return condition(ctx, "Ready") == "Unknown AwaitingProof" })
 }
+
+// TestNamesThatNobodyCanHave: what is named wrongly is told of, and the rest is served.
+func TestNamesThatNobodyCanHave(t *testing.T) {
+	ctx := start(t, gateways, "gateways", "revision")
+	ing := ingressOf(t, read(t, "ingress"))
+	ing.Spec.Rules[0].Hosts = append(ing.Spec.Rules[0].Hosts, "Hello.Apps", "a_b.apps.svc.cluster.local")
+	ing.Spec.TLS = []v1alpha1.IngressTLS{{Hosts: []string{"hello.example.com"}}, {Hosts: []string{"hello.example.com"}, SecretName: "No Name"}}
+	ing.Spec.Rules[1].HTTP.Paths[0].Splits[0].ServiceName = "No Name"
+	create(t, ctx, ing)
+	eventually(t, "the rest is served, and the names are told", func() bool {
+		_, err := fakeistio.Get(ctx).NetworkingV1().VirtualServices("apps").Get(ctx, "hello-ingress", metav1.GetOptions{})
+		return err == nil && condition(ctx, "NetworkConfigured") == "False HostInvalid"
+	})
+	// Istio would refuse an object with such a destination.
+	if v, err := fakeistio.Get(ctx).NetworkingV1().VirtualServices("apps").Get(ctx, "hello-local", metav1.GetOptions{}); err == nil {
+		t.Errorf("what leads to a Service that cannot be is written: %v", v.Spec.Http)
+	}
+}

@@ -89,12 +89,14 @@ func (r *Reconciler) ObserveDeletion(_ context.Context, key types.NamespacedName
 	return nil
 }
 
-// observe spares the proof where nothing was written and the status tells of one: a new
-// leader need not ask for thousands of Ingresses.
+// observe spares the proof where nothing was written, nothing is left to be taken away, and
+// the status tells of one: a new leader need not ask for thousands of Ingresses. As long as
+// something older is left, the status may tell of the proof of that: what is written now may
+// be from an attempt that failed before it was reported.
 func (r *Reconciler) observe(ctx context.Context, ing *v1alpha1.Ingress, p plan.Plan, c apply.Changes) (readiness.State, error) {
 	if c.Wrote() {
 		r.observer.Forget(name(ing))
-	} else if status.Proven(ing, p) {
+	} else if !c.Leaves() && status.Proven(ing, p) {
 		return readiness.Known(p), nil
 	}
 	return r.observer.Check(ctx, ing, p)
