@@ -32,8 +32,10 @@ func (in *ingest) certificates(served []VirtualHost) []Certificate {
 				Scope: scope, Hosts: hosts.of(scope), Secret: secret.Secret, UID: secret.UID, Labels: secret.Labels,
 				Source: path, Index: i,
 			}
-			if c = in.shared(path, c, secret); len(c.Hosts) > 0 {
-				out = append(out, c)
+			for _, part := range in.parts(path, c, secret) {
+				if len(part.Hosts) > 0 {
+					out = append(out, part)
+				}
 			}
 		}
 	}
@@ -109,39 +111,45 @@ func (in *ingest) secret(path string, block v1alpha1.IngressTLS) (snapshot.Certi
 	return in.world.Certificates[i], true
 }
 
-// shared makes a Certificate a shared one if its Secret names a wildcard. The listener is
-// for all names then, whoever uses it, so they are a matter of Secret and namespace alone,
-// and hosts that no name fits cannot be served there. Those of cluster-local hosts stay
-// the Ingress' own: net-istio shares none, and Serving has none that names a wildcard.
-func (in *ingest) shared(path string, c Certificate, secret snapshot.Certificate) Certificate {
+// parts divides a Certificate of a Secret that names a wildcard: what the wildcards fit is shared with
+// all that use the Secret, and what another of its names fits stays the Ingress' own, since only hosts that
+// it claims may be listened for there. The shared listener is for all wildcards, whoever uses it, so they
+// are a matter of Secret and namespace alone. Those of cluster-local hosts are not shared: net-istio shares
+// none, and Serving has none that names a wildcard.
+func (in *ingest) parts(path string, c Certificate, secret snapshot.Certificate) []Certificate {
 	if c.Scope != config.External || len(c.Hosts) == 0 || !slices.ContainsFunc(secret.Names, isWildcard) {
-		return c
+		return []Certificate{c}
 	}
-	c.Shared = true
+	shared, own := c, c
+	shared.Shared, shared.Hosts, own.Hosts = true, nil, nil
 	for _, name := range secret.Names {
-		if in.mayListen(name) {
-			c.Names = append(c.Names, name)
+		if in.mayListen(name, secret.Names) {
+			shared.Names = append(shared.Names, name)
 		}
 	}
-	var fitting []string
 	for _, host := range c.Hosts {
-		if slices.ContainsFunc(c.Names, func(name string) bool { return fits(name, host) }) {
-			fitting = append(fitting, host)
-			continue
+		switch {
+		case slices.ContainsFunc(shared.Names, func(name string) bool { return fits(name, host) }):
+			shared.Hosts = append(shared.Hosts, host)
+		case slices.Contains(secret.Names, host):
+			own.Hosts = append(own.Hosts, host)
+		default:
+			in.report(finding.CertificateInvalid, path,
+				"Secret %s of %s holds a certificate for %s, which does not fit host %s; use a certificate that does, or take the host out of the block",
+				c.Secret, path, strings.Join(secret.Names, ", "), host)
 		}
-		in.report(finding.CertificateInvalid, path,
-			"Secret %s of %s holds a certificate for %s, which does not fit host %s; use a certificate that does, or take the host out of the block",
-			c.Secret, path, strings.Join(secret.Names, ", "), host)
 	}
-	c.Hosts = fitting
-	return c
+	return []Certificate{shared, own}
 }
 
-// mayListen says whether a name of a certificate is one that a Gateway of the Ingress'
-// namespace may have. Anybody can put any name into a certificate: what is no host, or is
-// everything, and names of other namespaces. Nothing is looked up, since all Ingresses that
-// share the certificate have to come to the same result.
-func (in *ingest) mayListen(name string) bool {
+// mayListen says whether a name of a certificate is one that a shared Gateway of the
+// Ingress' namespace may have: a wildcard, or the domain of one. Anybody can put any name
+// into a certificate: names of others, what is no host, or is everything. Nothing is
+// looked up, since all Ingresses that share the certificate have to come to the same result.
+func (in *ingest) mayListen(name string, names []string) bool {
+	if !isWildcard(name) && !slices.Contains(names, "*."+name) {
+		return false
+	}
 	domain := in.world.Config.ClusterDomain
 	owner, named := namespaceIn(name, domain)
 	return hostFault(name) == "" && !reachesOtherNamespaces(name, domain, in.ing.Namespace) && (!named || owner == in.ing.Namespace)

@@ -36,7 +36,9 @@ func TestCertificates(t *testing.T) {
 		{name: "a wildcard and its domain", names: []string{"*.ns.example.com", "ns.example.com"}, hosts: []string{public}, gateway: true, want: []string{"External " + public + " shared *.ns.example.com ns.example.com"}},
 		{name: "a wildcard that does not fit", names: []string{"*.example.com"}, hosts: []string{public}, gateway: true, reasons: []finding.Reason{finding.CertificateInvalid}},
 		{name: "a wildcard of other namespaces", names: []string{"*.ns.example.com", "*.svc.cluster.local", "*.other.svc.cluster.local"}, hosts: []string{public}, gateway: true, want: []string{"External " + public + " shared *.ns.example.com"}},
-		{name: "names of other namespaces beside a wildcard", names: []string{"*.ns.example.com", "a.other.svc.cluster.local", "a.other.svc", "a.ns.svc.cluster.local"}, hosts: []string{public}, gateway: true, want: []string{"External " + public + " shared *.ns.example.com a.ns.svc.cluster.local"}},
+		{name: "names of others beside a wildcard", names: []string{"*.ns.example.com", "shop.victim.example.com"}, hosts: []string{public}, gateway: true, want: []string{"External " + public + " shared *.ns.example.com"}},
+		{name: "an own name beside a wildcard", names: []string{"*.ns.example.org", public}, hosts: []string{public}, gateway: true, want: []string{"External " + public}},
+		{name: "names of other namespaces beside a wildcard", names: []string{"*.ns.example.com", "a.other.svc.cluster.local", "a.other.svc", "a.ns.svc.cluster.local"}, hosts: []string{public}, gateway: true, want: []string{"External " + public + " shared *.ns.example.com"}},
 		{name: "names that no Gateway may have, or that take everything", names: []string{"*", "*.ns.example.com", "*/*", "other/*.example.com", "a b", "*.*.example.com", "a.example.com.", "1.2.3.4", ""}, hosts: []string{public}, gateway: true, want: []string{"External " + public + " shared *.ns.example.com"}},
 		{name: "a wildcard for a cluster-local host is not shared", names: []string{"*.ns.svc.cluster.local"}, hosts: []string{local}, gateway: true, want: []string{"Local " + local}},
 	} {
