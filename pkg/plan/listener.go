@@ -30,23 +30,47 @@ func (d *decider) listeners() {
 		}
 		for _, g := range d.gateways(scope) {
 			// Two gateways before the same pods need one set of listeners.
-			if len(d.listenersAt(scope, g)) == 0 && d.canListen(g) {
+			if len(d.listenersAt(scope, g)) == 0 && d.canListen(scope, g) {
 				d.listen(scope, g, certificates, redirect)
 			}
 		}
 	}
 }
 
-// canListen says whether pods can be found for a listener, and reports if not.
-func (d *decider) canListen(g snapshot.Gateway) bool {
-	if len(g.Pods.Selector) > 0 {
+// canListen says whether pods can be found for a listener that the world does not reach
+// where it is for the cluster alone, and reports if not.
+func (d *decider) canListen(scope model.Scope, g snapshot.Gateway) bool {
+	service := finding.Ref{Kind: "Service", Namespace: g.Service.Namespace, Name: g.Service.Name}
+	if len(g.Pods.Selector) == 0 {
+		if g.Pods.Found {
+			d.report(finding.GatewayServiceUnfit, service, "",
+				"Service %s of gateway %s has no selector, so no pods can be told to end TLS or to redirect; correct the Service or %s", g.Service, g.Name, config.IstioConfigMap)
+		}
+		return false
+	}
+	if scope != config.Local {
 		return true
 	}
-	if g.Pods.Found {
-		d.report(finding.GatewayServiceUnfit, finding.Ref{Kind: "Service", Namespace: g.Service.Namespace, Name: g.Service.Name}, "",
-			"Service %s of gateway %s has no selector, so no pods can be told to end TLS or to redirect; correct the Service or %s", g.Service, g.Name, config.IstioConfigMap)
+	port := tlsPortOf(scope, g.Pods)
+	for _, e := range d.world.External {
+		if _, leads := portOf(e.Pods, port); leads && samePods(e.Pods, g.Pods) {
+			d.report(finding.GatewayServiceUnfit, service, "",
+				"Service %s of local gateway %s leads port 443 to port %d of pods to which Service %s leads callers from outside too; lead it to a port of its own, such as %d",
+				g.Service, g.Name, port, e.Service, localTLSPort)
+			return false
+		}
 	}
-	return false
+	return true
+}
+
+// samePods says whether two Services may stand before the same pods.
+func samePods(a, b snapshot.Service) bool {
+	for _, kv := range a.Selector {
+		if slices.ContainsFunc(b.Selector, func(o snapshot.KV) bool { return o.Key == kv.Key && o.Value != kv.Value }) {
+			return false
+		}
+	}
+	return true
 }
 
 // listen plans the listeners at one gateway's pods: one for each wildcard certificate,

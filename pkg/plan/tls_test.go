@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/net-mesh/net-mesh/pkg/config"
+	"github.com/net-mesh/net-mesh/pkg/finding"
 	"github.com/net-mesh/net-mesh/pkg/model"
 	"github.com/net-mesh/net-mesh/pkg/plan"
 	"github.com/net-mesh/net-mesh/pkg/snapshot"
@@ -63,6 +64,34 @@ func TestLocalTLSIsEndedAtTheLocalGateway(t *testing.T) {
 				t.Errorf("asked over TLS at port %d, want %d; not served: %q", asked, row.probe, unserved(findings))
 			}
 		})
+	}
+}
+
+// TestLocalTLSIsNotForTheWorld: where the local gateway's Service leads 443 to a port of
+// pods that the world reaches too, no TLS is ended for cluster-local hosts.
+func TestLocalTLSIsNotForTheWorld(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		port   snapshot.Port
+		listen bool
+	}{
+		{"a port of its own", snapshot.Port{Number: 443, Target: 8444}, true},
+		{"the port of the pods", snapshot.Port{Number: 443, Target: 8443}, false},
+		{"a port given by name, which Istio takes for 443", snapshot.Port{Number: 443}, false},
+	} {
+		for _, same := range []bool{true, false} {
+			external, local := gateway("ext", 80, false), gateway("loc", 8081, false)
+			external.Pods.Ports = []snapshot.Port{{Number: 80, Target: 8080}, {Number: 443, Target: 8443}}
+			local.Pods.Ports = []snapshot.Port{{Number: 80, Target: 8081}, row.port}
+			if same {
+				local.Pods.Selector = external.Pods.Selector
+			}
+			p, findings := plan.Decide(withLocalTLS(), snapshot.World{External: []snapshot.Gateway{external}, Local: []snapshot.Gateway{local}})
+			unfit := slices.ContainsFunc(findings, func(f finding.Finding) bool { return f.Reason == finding.GatewayServiceUnfit })
+			if want := row.listen || !same; (len(p.Listeners) == 1) != want || unfit == want {
+				t.Errorf("%s, same pods %t: listeners %+v, findings %+v; want a listener %t", row.name, same, p.Listeners, findings, want)
+			}
+		}
 	}
 }
 
