@@ -95,7 +95,7 @@ func TestReconcile(t *testing.T) {
 		deletes: []clientgotesting.DeleteActionImpl{deletion("networking.istio.io", "virtualservices", "apps", "hello-ingress")},
 		events: []string{
 			"Normal Deleted Deleted VirtualService apps/hello-ingress",
-			"Warning HostConflict host hello.example.com is claimed by Ingress shop/first too, which is older and has it at the external gateways; use another host, or remove it there",
+			"Warning HostConflict host hello.example.com is not served at the external gateways: Ingress shop/first claims it too, is older and has it there; use another host, or remove it from that Ingress",
 		},
 	}, {
 		name: "who lost a host takes it over as soon as the other is being deleted", world: "released", config: gateways, seen: waiting,
