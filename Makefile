@@ -18,7 +18,7 @@ help: ## list the targets
 	@echo "LAB_NAME=... chooses the lab (default lab); KEEP=1 keeps the lab of the tests."
 
 .PHONY: demo
-demo: prerequisites ## from nothing to a mesh with net-mesh; a Service at zero is called from inside it
+demo: prerequisites netmesh ## from nothing to a mesh with net-mesh; a Service at zero is called from inside it
 	$(LAB) --name $(LAB_NAME) up --profile mesh-only
 	$(LAB) --name $(LAB_NAME) install
 	$(LAB) --name $(LAB_NAME) demo
@@ -42,7 +42,7 @@ acceptance: prerequisites ## the long runs: conformance ten times, two labs at o
 	LAB_NAME=$(TEST_LAB) hack/acceptance.sh
 
 .PHONY: lab-up
-lab-up: prerequisites ## bring a lab up with net-mesh in it
+lab-up: prerequisites netmesh ## bring a lab up with net-mesh in it
 	$(LAB) --name $(LAB_NAME) up
 	$(LAB) --name $(LAB_NAME) install
 

@@ -96,10 +96,9 @@ func (a *app) install() *cobra.Command {
 	var p lab.Plugin
 	var pairs []string
 	cmd := a.command("install", "Install net-mesh, or another ingress plugin in its place", func(c *cobra.Command, l *lab.Lab) error {
-		p.Images = map[string]string{}
-		for _, pair := range pairs {
-			name, source, _ := strings.Cut(pair, "=")
-			p.Images[name] = source
+		var err error
+		if p.Images, err = lab.ParseImages(pairs); err != nil {
+			return err
 		}
 		return l.Install(c.Context(), p)
 	})
@@ -125,16 +124,10 @@ func (a *app) profile() *cobra.Command {
 
 func (a *app) conformance() *cobra.Command {
 	var o lab.ConformanceOptions
-	var mode string
 	cmd := a.command("conformance", "Run Knative's ingress conformance against the installed plugin", func(c *cobra.Command, l *lab.Lab) error {
-		if mode != "" {
-			if err := l.SetProfile(c.Context(), mode, false); err != nil {
-				return err
-			}
-		}
 		return l.Conformance(c.Context(), o)
 	})
-	cmd.Flags().StringVar(&mode, "mode", "", "set this profile first, and leave it set: gateway or half-mesh")
+	cmd.Flags().StringVar(&o.Mode, "mode", "", "set this profile first, and leave it set: one of "+strings.Join(lab.ProfileNames(), ", "))
 	cmd.Flags().IntVar(&o.Count, "count", 1, "how often to run the suite")
 	cmd.Flags().IntVar(&o.Parallel, "parallel", 3, "how many tests to run at once")
 	cmd.Flags().StringSliceVar(&o.Only, "test", nil, "only these tests")

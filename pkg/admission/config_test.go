@@ -48,11 +48,12 @@ func TestConfigThatCannotBeReadIsRefused(t *testing.T) {
 
 func TestConfigWithoutEffectOnlyWarns(t *testing.T) {
 	got := answer(t, configMap("config-istio", map[string]string{
-		"local-gateways": "[]", "external-gatewayz": "[]", "local-gateway.mesh": "mesh",
+		"local-gateways": "", "external-gatewayz": "[]", "local-gateway.mesh": "mesh",
 	}))
 	want := []string{
 		"key external-gatewayz of config-istio has no effect: it is not known; delete it or correct its spelling",
 		`key local-gateway.mesh of config-istio has no effect: it was removed from net-istio; write local-gateways: "[]" to serve cluster-local hosts in the mesh only`,
+		`key local-gateways of config-istio has no effect: it is empty, and empty means the default; for no gateway write "[]"`,
 	}
 	if diff := cmp.Diff(want, got.Warnings); !got.Allowed || diff != "" {
 		t.Errorf("allowed %t, want true; warnings (-want +got) %s", got.Allowed, diff)

@@ -23,7 +23,7 @@ type cluster struct {
 	api dynamic.Interface
 	// name is the context's; messages call the cluster so.
 	name string
-	// namespace limits lists of Ingresses and of what is written for them; empty for all.
+	// namespace limits the Ingresses that are told of, and what is written for them; empty for all.
 	namespace string
 	secrets   secrets
 	// asked are the objects that were asked for by name, there or not.

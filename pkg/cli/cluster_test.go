@@ -83,8 +83,11 @@ func TestLive(t *testing.T) {
 		{"no Gateway", "lint", func(s *server) { s.remove("Gateway", "knative-ingress-gateway") }, 0, "GatewayMissing"},
 		{"faulty config", "lint", func(s *server) {
 			s.find("ConfigMap", "config-istio").Object["data"] = map[string]any{"local-gateways": "none"}
-		}, 2, "local-gateways: want a YAML list"},
-		{"a newer API", "lint", func(s *server) { s.find("Service", "hello").Object["spec"].(map[string]any)["novel"] = true }, 0, ""},
+		}, 2, `cluster test: config-istio: local-gateways: want a YAML list of {namespace, name, service, labelSelector}, found the text "none"`},
+		{"an owner in another namespace", "lint -n bank", thief, 1, "HostConflict Ingress bank/thief"},
+		{"an owner that may not be seen", "lint -n bank", func(s *server) { thief(s); s.seeOnly = "bank" }, 0,
+			"warning: whether other Ingresses of the cluster claim the same hosts is not known: cannot list ingresses.networking.internal.knative.dev in all namespaces"},
+		{"a newer API", "lint", func(s *server) { s.find("Service", "hello").Object["spec"].(map[string]any)["novel"] = true }, 0, "no findings in 1 Ingress"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newServer(t, "testdata/hello.yaml", "testdata/gateways.yaml")
@@ -92,11 +95,76 @@ func TestLive(t *testing.T) {
 				tt.change(s)
 			}
 			out, problems, code := run(nil, strings.Fields(tt.command)...)
-			if code != tt.code || !strings.Contains(out+problems, tt.says) || (tt.says == "" && problems != "") {
+			if code != tt.code || !strings.Contains(out+problems, tt.says) {
 				t.Errorf("exit code %d, want %d and %q:\n%s%s", code, tt.code, tt.says, out, problems)
 			}
 		})
 	}
+}
+
+// thief claims, from another namespace and later, a public host that shop/hello has.
+func thief(s *server) { s.add(thiefText) }
+
+const thiefText = `
+apiVersion: networking.internal.knative.dev/v1alpha1
+kind: Ingress
+metadata:
+  namespace: bank
+  name: thief
+  uid: of-the-thief
+  creationTimestamp: "2026-02-01T10:00:00Z"
+  annotations: {networking.knative.dev/ingress.class: istio.ingress.networking.knative.dev}
+spec:
+  rules:
+  - hosts: [hello.shop.example.com]
+    visibility: ExternalIP
+    http: {paths: [{splits: [{percent: 100, serviceName: thief, serviceNamespace: bank, servicePort: 80}]}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: thief, namespace: bank}
+spec: {ports: [{port: 80}]}
+`
+
+// TestDiffLiveKnowsTheNeighbours: documents meet the Ingresses that only the cluster has.
+func TestDiffLiveKnowsTheNeighbours(t *testing.T) {
+	const conflict = "host hello.shop.example.com"
+	for name, tt := range map[string]struct {
+		documents string
+		change    func(*server)
+		args      string
+		code      int
+		out       string // part of what is printed
+		problems  string // part of what is told
+	}{
+		"the cluster's is older":               {documents: thiefText, code: 1, problems: "HostConflict Ingress bank/thief"},
+		"and is told of in its namespace only": {documents: thiefText, args: "-n bank", code: 1, problems: "HostConflict Ingress bank/thief"},
+		"a document without an age is as old as the cluster says": {
+			documents: withoutAge(read(t, "testdata/hello.yaml")), change: thief, problems: "no difference"},
+		"nobody may list them": {documents: thiefText, change: forbid("ingresses"), code: 2, problems: "cannot get ingresses"},
+		"only some may be listed": {documents: thiefText, change: func(s *server) { s.seeOnly = "bank" }, code: 1, out: "+ VirtualService bank/thief-ingress",
+			problems: "warning: whether other Ingresses of the cluster claim the same hosts is not known"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t, "testdata/hello.yaml", "testdata/gateways.yaml")
+			s.written()
+			if tt.change != nil {
+				tt.change(s)
+			}
+			out, problems, code := run([]byte(tt.documents), append([]string{"diff", "--live", "-f", "-"}, strings.Fields(tt.args)...)...)
+			if code != tt.code || !strings.Contains(out, tt.out) || !strings.Contains(problems, tt.problems) {
+				t.Errorf("exit code %d, want %d, %q and %q:\n%s%s", code, tt.code, tt.out, tt.problems, out, problems)
+			}
+			if tt.problems != "" && strings.Contains(tt.problems, "HostConflict") && (!strings.Contains(problems, conflict) || strings.Contains(out, "VirtualService")) {
+				t.Errorf("the loser is not told what it loses, or would be given it:\n%s%s", out, problems)
+			}
+		})
+	}
+}
+
+func withoutAge(text string) string {
+	text = strings.Replace(text, "  creationTimestamp: \"2026-01-01T10:00:00Z\"\n", "", 1)
+	return strings.Replace(text, "  uid: 00000000-0000-4000-8000-000000000001\n", "", 1)
 }
 
 func forbid(resource string) func(*server) {
@@ -226,7 +294,7 @@ func TestDiffLive(t *testing.T) {
 				tt.change(s)
 			}
 			out, problems, code := run(nil, append([]string{"diff", "--live"}, strings.Fields(tt.args)...)...)
-			if (code != 0) != (len(tt.want) > 0) || code > 1 || problems != "" {
+			if (code != 0) != (len(tt.want) > 0) || code > 1 || (code == 0) != (problems == "no difference\n") || (code == 1) != (problems == "") {
 				t.Errorf("exit code %d\n%s%s", code, out, problems)
 			}
 			lines := strings.Split(strings.TrimRight(out, "\n"), "\n")

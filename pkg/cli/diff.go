@@ -27,14 +27,14 @@ func diffCommand() *cobra.Command {
 --live  what is there now: which objects the controller would create, change and delete. It compares
         as the controller does, so what others wrote beside its own is no difference. With -f it is told for
         the Ingresses of these documents, as if they were applied: what they do not hold is read from the
-        cluster. May be joined with --set or --mode
+        cluster, other Ingresses that claim the same hosts too. May be joined with --set or --mode
 
     + an object that would come
     - one that would go
     ~ one that would change, with a unified diff of its YAML; or a published address that would
     ! one of somebody else that has a name the controller needs; it would be left alone
 
-Secrets are compared by sums of their bytes. Findings that the change would bring go to standard error.
+Secrets are compared by sums of their bytes. Findings that the change would bring go to standard error, and so does the line that says that there is no difference.
 
 Exit codes: 0 no difference, 1 a difference, 2 wrong usage, or a world that cannot be read.`,
 		Example: "  netmesh diff --mode mesh-only\n  netmesh diff -f world.yaml --set config-istio.local-gateways='[]'\n" +
@@ -56,7 +56,11 @@ Exit codes: 0 no difference, 1 a difference, 2 wrong usage, or a world that cann
 		if err != nil {
 			return err
 		}
-		return d.print(c.OutOrStdout(), format.value)
+		err = d.print(c.OutOrStdout(), format.value)
+		if err == nil {
+			fmt.Fprintln(c.ErrOrStderr(), "no difference")
+		}
+		return err
 	}
 	return c
 }

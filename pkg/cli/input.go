@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	apierrs "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -29,7 +30,7 @@ func (i *input) flags(c *cobra.Command) {
 		"DNS domain of the cluster, which neither documents nor the API say")
 	c.Flags().StringVar(&i.kubeconfig, "kubeconfig", "", "kubeconfig file of the live cluster (default $KUBECONFIG, or ~/.kube/config)")
 	c.Flags().StringVar(&i.context, "context", "", "context of the kubeconfig (default its current one)")
-	c.Flags().StringVarP(&i.namespace, "namespace", "n", "", "of a live cluster, read the Ingresses of this namespace only")
+	c.Flags().StringVarP(&i.namespace, "namespace", "n", "", "of a live cluster, tell of the Ingresses of this namespace only")
 }
 
 // documents are what a world is made of. Those of a live cluster grow by what translating
@@ -37,6 +38,8 @@ func (i *input) flags(c *cobra.Command) {
 type documents struct {
 	files []snapshot.File
 	live  *cluster
+	// warnings are about what could not be read.
+	warnings []string
 }
 
 // documents reads what -f names, or else opens the live cluster.
@@ -56,14 +59,36 @@ func (i *input) documents(c *cobra.Command) (*documents, error) {
 	}
 	d := &documents{live: live}
 	first, err := live.begin(c.Context())
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = d.add(first)
 	}
-	return d, d.add(first)
+	if err == nil && live.namespace != metav1.NamespaceAll {
+		err = d.neighbours(c.Context())
+	}
+	return d, err
+}
+
+// neighbours reads all Ingresses of the cluster, because each may have a host that one of the
+// documents claims. Not everybody may list them; then that is told.
+func (d *documents) neighbours(ctx context.Context) error {
+	all, err := d.live.list(ctx, ingresses, metav1.NamespaceAll, metav1.ListOptions{})
+	if apierrs.IsForbidden(err) {
+		d.warnings = append(d.warnings, fmt.Sprintf("whether other Ingresses of the cluster claim the same hosts is not known: %v", err))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	before := len(d.files)
+	err = d.add(all)
+	for i := range d.files[before:] {
+		d.files[before+i].Around = true
+	}
+	return err
 }
 
 // overlay puts documents over a live cluster, as if they were applied to it: what they do
-// not hold is read there. Ingresses are those of the documents only.
+// not hold is read there. Ingresses that they do not hold are neighbours only.
 func (d *documents) overlay(ctx context.Context, live *cluster) error {
 	b, err := snapshot.ReadFiles(d.files...)
 	if err != nil {
@@ -87,7 +112,10 @@ func (d *documents) overlay(ctx context.Context, live *cluster) error {
 		return err
 	}
 	d.live = live
-	return d.add(found)
+	if err := d.add(found); err != nil {
+		return err
+	}
+	return d.neighbours(ctx)
 }
 
 // begin reads the configuration and the Ingresses.
@@ -165,8 +193,12 @@ func (d *documents) add(objects []unstructured.Unstructured) error {
 func (d *documents) world(ctx context.Context, clusterDomain string, c change) (*world, error) {
 	for {
 		w, err := newWorld(d.files, clusterDomain, c)
-		if err != nil || d.live == nil {
-			return w, err
+		if err != nil {
+			return nil, err
+		}
+		w.warnings = append(w.warnings, d.warnings...)
+		if d.live == nil {
+			return w, nil
 		}
 		more, err := d.live.get(ctx, w.missing()...)
 		if err != nil {

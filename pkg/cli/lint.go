@@ -17,7 +17,8 @@ func lintCommand() *cobra.Command {
 		Short: "Print what is wrong, or worth knowing",
 		Long: `Prints the findings that the controller would show as conditions and events, gravest first,
 one a line: severity, reason, object, field, what is wrong and what to do. -o json adds what the
-reason means in general. Misspelt fields of documents are warnings, on standard error.
+reason means in general. Misspelt fields of documents are warnings, on standard error, and so is
+the line that says that nothing was found.
 
 Severities: Invalid (a person has to change something), Pending (something is awaited, which may
 just be missing among the documents), Info.
@@ -47,9 +48,19 @@ cannot be read.`,
 		if err != nil {
 			return err
 		}
+		if len(w.findings()) == 0 {
+			fmt.Fprintf(c.ErrOrStderr(), "no findings in %s\n", count(len(w.ingresses), "Ingress", "Ingresses"))
+		}
 		return w.verdict()
 	}
 	return c
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 // shownFinding is a Finding with what the catalogue says about its reason.

@@ -28,6 +28,8 @@ type server struct {
 	objects []unstructured.Unstructured
 	// forbidden and missing resources, such as "secrets".
 	forbidden, missing []string
+	// seeOnly is the one namespace whose Ingresses may be seen, unless empty.
+	seeOnly string
 	// small lists come in pages of one object.
 	small bool
 
@@ -115,6 +117,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "404 page not found", http.StatusNotFound)
 	case slices.Contains(s.forbidden, gvr.Resource):
 		refuse(w, apierrs.NewForbidden(gvr.GroupResource(), name, errors.New("nobody may")))
+	case s.seeOnly != "" && gvr.Resource == "ingresses" && namespace != s.seeOnly:
+		refuse(w, apierrs.NewForbidden(gvr.GroupResource(), name, errors.New("not there")))
 	case name == "":
 		s.list(w, r, gvr, namespace)
 	default:

@@ -137,9 +137,12 @@ func nameOf(ref finding.Ref) string {
 
 // only keeps one Ingress; the world around it stays.
 func (w *world) only(name string) error {
+	if namespace, rest, ok := strings.Cut(name, "/"); !ok || namespace == "" || rest == "" || strings.Contains(rest, "/") {
+		return fmt.Errorf("--ingress %s: want NAMESPACE/NAME", name)
+	}
 	kept := slices.DeleteFunc(slices.Clone(w.ingresses), func(t translated) bool { return t.Model.Name.String() != name })
 	if len(kept) == 0 {
-		return fmt.Errorf("--ingress %s: there is no such Ingress that the controller would serve; want NAMESPACE/NAME", name)
+		return fmt.Errorf("--ingress %s: there is no such Ingress that the controller would serve", name)
 	}
 	w.ingresses = kept
 	return nil

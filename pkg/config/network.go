@@ -10,7 +10,7 @@ import (
 func ParseNetwork(data map[string]string) (Network, error) {
 	parsed, err := network.NewConfigFromMap(data)
 	if err != nil {
-		return Network{}, fmt.Errorf("%s: %w", NetworkConfigMap, err)
+		return Network{}, fmt.Errorf("%s: %w", NetworkConfigMap, Plain(err))
 	}
 	return Network{
 		ClusterLocalDomainTLS: parsed.ClusterLocalDomainTLS == network.EncryptionEnabled,

@@ -7,10 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
-	"sigs.k8s.io/yaml"
 
 	"github.com/net-mesh/net-mesh/pkg/finding"
 )
@@ -90,66 +88,37 @@ func parseScope(data map[string]string, scope Scope, systemNamespace string) ([]
 	return gateways, nil, err
 }
 
-// item is one element of a gateway list.
-type item struct {
-	Namespace     string                `json:"namespace"`
-	Name          string                `json:"name"`
-	Service       string                `json:"service"`
-	LabelSelector *metav1.LabelSelector `json:"labelSelector,omitempty"`
-}
-
 func parseList(key, value string) ([]Gateway, []finding.Finding, error) {
-	var items []item
+	entries, err := readEntries(value)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(entries) == 0 && value != noGateways {
+		return nil, nil, fmt.Errorf("the list is empty; write %q to ask for no gateway, or remove the key for the default", noGateways)
+	}
 	var findings []finding.Finding
-	if err := yaml.UnmarshalStrict([]byte(value), &items); err != nil {
-		items = nil
-		if lax := yaml.Unmarshal([]byte(value), &items); lax != nil {
-			return nil, nil, fmt.Errorf("want a YAML list of {namespace, name, service, labelSelector}: %w", lax)
-		}
-		findings = append(findings, keyFinding(key, fmt.Sprintf("a field has no effect: %v", err)))
+	if field, ok := twice(value); ok {
+		findings = append(findings, listFinding(key, fmt.Sprintf("an entry of %s of %s has field %s twice, and the last one counts; remove one", key, IstioConfigMap, field)))
 	}
-	if len(items) == 0 && value != noGateways {
-		return nil, findings, fmt.Errorf("the list is empty; write %q to ask for no gateway, or remove the key for the default", noGateways)
-	}
-	gateways := make([]Gateway, 0, len(items))
+	gateways := make([]Gateway, 0, len(entries))
 	defaults := 0
-	for i, it := range items {
-		g, err := it.gateway()
+	for i, e := range entries {
+		g, err := e.gateway()
 		if err != nil {
-			return nil, findings, fmt.Errorf("entry %d: %w", i, err)
+			return nil, findings, fmt.Errorf("entry %d: %w%s", i, err, e.alsoUnknown())
+		}
+		for _, field := range e.unknown {
+			findings = append(findings, listFinding(key, fmt.Sprintf("entry %d of %s of %s has no field %s, so what is written there has no effect; correct its spelling or remove it", i, key, IstioConfigMap, field)))
 		}
 		if g.Selector == nil {
 			defaults++
 		}
 		gateways = append(gateways, g)
 	}
-	if len(items) > 0 && defaults != 1 {
+	if len(entries) > 0 && defaults != 1 {
 		return nil, findings, fmt.Errorf("exactly one entry without labelSelector is wanted (the default gateway), found %d", defaults)
 	}
 	return gateways, findings, nil
-}
-
-func (it item) gateway() (Gateway, error) {
-	for _, field := range []struct{ name, value string }{
-		{"namespace", it.Namespace}, {"name", it.Name}, {"service", it.Service},
-	} {
-		if field.value == "" {
-			return Gateway{}, fmt.Errorf("%s is missing; a gateway needs namespace, name and service", field.name)
-		}
-	}
-	if _, err := metav1.LabelSelectorAsSelector(it.LabelSelector); err != nil {
-		return Gateway{}, fmt.Errorf("labelSelector: %w; correct it, or leave it out for the default gateway", err)
-	}
-	service, host, err := parseService(it.Service)
-	if err != nil {
-		return Gateway{}, err
-	}
-	return Gateway{
-		Name:        types.NamespacedName{Namespace: it.Namespace, Name: it.Name},
-		Service:     service,
-		ServiceHost: host,
-		Selector:    it.LabelSelector,
-	}, nil
 }
 
 // parseService reads <name>.<namespace>.<rest>. A trailing dot is tolerated.
@@ -177,14 +146,34 @@ func unknownKeys(data map[string]string) []finding.Finding {
 			findings = append(findings, keyFinding(key, "it is not known; delete it or correct its spelling"))
 		}
 	}
+	return append(findings, blankKeys(data)...)
+}
+
+// blankKeys tells of keys that are there and say nothing, which some take for "none".
+func blankKeys(data map[string]string) []finding.Finding {
+	var findings []finding.Finding
+	for key, prefix := range map[string]string{externalGatewaysKey: legacyExternal, localGatewaysKey: legacyLocal} {
+		value, there := data[key]
+		switch older := slices.ContainsFunc(legacyKeys(data), func(k string) bool { return strings.HasPrefix(k, prefix) }); {
+		case !there || strings.TrimSpace(value) != "":
+		case older:
+			findings = append(findings, keyFinding(key, "it is empty, and keys of the older form say which gateways there are; delete it"))
+		default:
+			findings = append(findings, keyFinding(key, fmt.Sprintf("it is empty, and empty means the default; for no gateway write %q", noGateways)))
+		}
+	}
 	return findings
 }
 
 func keyFinding(key, advice string) finding.Finding {
+	return listFinding(key, fmt.Sprintf("key %s of %s has no effect: %s", key, IstioConfigMap, advice))
+}
+
+func listFinding(key, message string) finding.Finding {
 	return finding.Finding{
 		Reason:  finding.ConfigKeyUnknown,
 		Subject: finding.Ref{Kind: "ConfigMap", Name: IstioConfigMap},
 		Path:    "data." + key,
-		Message: fmt.Sprintf("key %s of %s has no effect: %s", key, IstioConfigMap, advice),
+		Message: message,
 	}
 }

@@ -38,8 +38,9 @@ func TestParseIstio(t *testing.T) {
 			want: config.Istio{External: defaultExternal, Local: defaultLocal},
 		},
 		"a blank value means the default": {
-			data: map[string]string{"external-gateways": " \n", "local-gateways": "[]\n"},
-			want: config.Istio{External: defaultExternal, Local: []config.Gateway{}},
+			data:     map[string]string{"external-gateways": " \n", "local-gateways": "[]\n"},
+			want:     config.Istio{External: defaultExternal, Local: []config.Gateway{}},
+			findings: []string{"data.external-gateways"},
 		},
 		"an empty list means none": {
 			data: map[string]string{"external-gateways": "[]", "local-gateways": "[]"},
@@ -106,7 +107,12 @@ func TestParseIstioRefuses(t *testing.T) {
 		"no default gateway":       {map[string]string{"local-gateways": "- {namespace: a, name: b, service: c.d.svc, labelSelector: {}}"}, "exactly one"},
 		"two default gateways":     {map[string]string{"local-gateways": "- &g {namespace: a, name: b, service: c.d.svc}\n- *g"}, "exactly one"},
 		"a list that is a comment": {map[string]string{"local-gateways": "# none"}, `write "[]"`},
-		"no list":                  {map[string]string{"external-gateways": "yes"}, "want a YAML list"},
+		"no list":                  {map[string]string{"external-gateways": "none"}, `labelSelector}, found the text "none"`},
+		"no YAML":                  {map[string]string{"external-gateways": "- [a"}, "labelSelector}: line 1: did not find expected"},
+		"an entry of text":         {map[string]string{"external-gateways": "- a"}, `entry 0: want {namespace, name, service, labelSelector}, found the text "a"`},
+		"a list for a field":       {map[string]string{"external-gateways": "- {name: [a]}"}, "entry 0: name: want text, found a list"},
+		"a misspelt name":          {map[string]string{"external-gateways": "- {namespace: a, service: c.d.svc, nam: foo}"}, "entry 0: name is missing; a gateway needs namespace, name and service; there is no field nam"},
+		"nothing but misspelt":     {map[string]string{"external-gateways": "- nam: foo"}, "namespace, name, service are missing; a gateway needs namespace, name and service; there is no field nam"},
 		"no name":                  {map[string]string{"external-gateways": "- {namespace: a, service: c.d.svc}"}, "name is missing"},
 		"a short service":          {map[string]string{"external-gateways": "- {namespace: a, name: b, service: c.d}"}, "want <name>.<namespace>.svc"},
 		"no service, old format":   {map[string]string{"gateway.a.b": ""}, "service is missing"},
@@ -116,6 +122,44 @@ func TestParseIstioRefuses(t *testing.T) {
 			_, _, err := config.ParseIstio(tt.data, "cluster.local", "knative-serving")
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error = %v, want one that says %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// TestFindingsSayWhatToDo: which entry, which field, in words that are not Go's.
+func TestFindingsSayWhatToDo(t *testing.T) {
+	for name, tt := range map[string]struct {
+		data map[string]string
+		want []string
+	}{
+		"empty, meant as none": {map[string]string{"local-gateways": ""}, []string{
+			`key local-gateways of config-istio has no effect: it is empty, and empty means the default; for no gateway write "[]"`}},
+		"empty beside the older form": {map[string]string{"local-gateways": " ", "local-gateway.a.b": "c.d.svc"}, []string{
+			"key local-gateways of config-istio has no effect: it is empty, and keys of the older form say which gateways there are; delete it"}},
+		"misspelt fields": {map[string]string{"local-gateways": `
+- {namespace: a, name: b, service: c.d.svc}
+- {namespace: a, name: e, service: c.d.svc, labelSelectors: {}, labelSelector: {matchLabel: {x: y}, matchExpressions: [{key: a, operator: Exists, value: b}]}}`}, []string{
+			"entry 1 of local-gateways of config-istio has no field labelSelector.matchExpressions[0].value, so what is written there has no effect; correct its spelling or remove it",
+			"entry 1 of local-gateways of config-istio has no field labelSelector.matchLabel, so what is written there has no effect; correct its spelling or remove it",
+			"entry 1 of local-gateways of config-istio has no field labelSelectors, so what is written there has no effect; correct its spelling or remove it"}},
+		"a field twice": {map[string]string{"external-gateways": "- {namespace: a, name: b, name: e, service: c.d.svc}"}, []string{
+			"an entry of external-gateways of config-istio has field name twice, and the last one counts; remove one"}},
+		"labels may have any name, and case does not matter": {map[string]string{"local-gateways": `
+- {Namespace: a, name: b, service: c.d.svc}
+- {namespace: a, name: e, service: c.d.svc, labelSelector: {matchLabels: {colour: red}}}`}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, findings, err := config.ParseIstio(tt.data, "cluster.local", "knative-serving")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, f := range findings {
+				got = append(got, f.Message)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error("(-want +got)", diff)
 			}
 		})
 	}
@@ -147,5 +191,9 @@ func TestParseNetwork(t *testing.T) {
 	}
 	if _, err := config.ParseNetwork(map[string]string{"cluster-local-domain-tls": "perhaps"}); err == nil {
 		t.Error("ParseNetwork accepts a wrong value")
+	}
+	_, err = config.ParseNetwork(map[string]string{"rollout-duration": "soon"})
+	if err == nil || strings.Contains(err.Error(), "strconv") || !strings.Contains(err.Error(), `"rollout-duration": want a number, found "soon"`) {
+		t.Errorf("ParseNetwork says %v", err)
 	}
 }

@@ -49,8 +49,8 @@ func (d *decider) settle() {
 	}
 	for _, l := range losses {
 		d.report(finding.HostConflict, d.ingress(), l.of.source,
-			"host %s is claimed by Ingress %s too, which %s and has it %s; use another host, or remove it there",
-			l.of.host.Name, l.to.by, l.to.before(l.of), strings.Join(l.places, " and "))
+			"host %s is not served %s: Ingress %s claims it too, %s and has it there; %suse another host, or remove it from that Ingress",
+			l.of.host.Name, strings.Join(l.places, " and "), l.to.by, l.to.before(l.of), servedStill(l.of, granted))
 	}
 	d.ask(all)
 }
@@ -181,6 +181,20 @@ func (d *decider) yield(c, to claim, losses []loss) []loss {
 		}
 	}
 	return append(losses, loss{of: c, to: to, places: []string{place(c.kind)}})
+}
+
+// servedStill says where the host of a field is served although it was lost elsewhere.
+func servedStill(of claim, granted []claim) string {
+	var places []string
+	for _, g := range granted {
+		if g.by == of.by && g.source == of.source {
+			places = append(places, place(g.kind))
+		}
+	}
+	if len(places) == 0 {
+		return ""
+	}
+	return "it is served " + strings.Join(places, " and ") + "; "
 }
 
 // ask no longer asks for what another Ingress has, so that nothing older of this one goes

@@ -68,6 +68,12 @@ func (b *Bundle) Serverless(n types.NamespacedName) (*v1alpha1.ServerlessService
 // Claimants implements Reader.
 func (b *Bundle) Claimants(hostKey string) []*v1alpha1.Ingress { return b.claimants[hostKey] }
 
+func (b *Bundle) claim(ing *v1alpha1.Ingress) {
+	for _, key := range HostKeys(Claims(ing)) {
+		b.claimants[key] = append(b.claimants[key], ing)
+	}
+}
+
 // DefaultSystemNamespace is where Knative Serving is installed unless one chooses otherwise.
 const DefaultSystemNamespace = "knative-serving"
 

@@ -27,6 +27,10 @@ type File struct {
 	// Served documents come from an API server, which may be newer than we are: fields
 	// that we do not know are not told of.
 	Served bool
+	// Around: Ingresses of these documents are neighbours of the others, and not translated
+	// themselves. One that other documents hold too is as it is written there, with the age
+	// and UID that the API server has given it.
+	Around bool
 }
 
 // ReadFiles reads YAML documents. Unknown fields are tolerated and noted in the Bundle.
@@ -62,11 +66,13 @@ func nameless(documents [][]byte) []File {
 type reading struct {
 	bundle    *Bundle
 	ingresses map[types.NamespacedName]*v1alpha1.Ingress
+	around    map[types.NamespacedName]*v1alpha1.Ingress
 	decode    func(raw []byte, into any) error
 	// at is where the document in hand begins, whole its text; served is its File's.
-	at     position
-	whole  []byte
-	served bool
+	at       position
+	whole    []byte
+	served   bool
+	isAround bool
 	// inList: the document in hand is an item, the one of this number.
 	inList bool
 	item   int
@@ -84,13 +90,17 @@ func readBundle(files []File, decode func(raw []byte, into any) error) (*Bundle,
 			origins:    map[types.NamespacedName]string{},
 		},
 		ingresses: map[types.NamespacedName]*v1alpha1.Ingress{},
+		around:    map[types.NamespacedName]*v1alpha1.Ingress{},
 		decode:    decode,
 	}
 	var faults []error
 	for _, file := range files {
 		line := 1
 		for _, doc := range split(file.Text) {
-			r.at, r.whole, r.served = position{file.Name, line}, doc, file.Served
+			r.at, r.whole, r.served, r.isAround = position{file.Name, line}, doc, file.Served, file.Around
+			if file.Served {
+				r.at.line = 0
+			}
 			if err := r.add(doc); err != nil {
 				faults = append(faults, r.at.fault(err))
 			}
@@ -100,20 +110,30 @@ func readBundle(files []File, decode func(raw []byte, into any) error) (*Bundle,
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
+	r.meet()
+	return r.bundle, nil
+}
+
+// meet lists the Ingresses, and who claims which hosts.
+func (r *reading) meet() {
 	for _, name := range slices.SortedFunc(maps.Keys(r.ingresses), compareNames) {
 		ing := r.ingresses[name]
-		r.bundle.Ingresses = append(r.bundle.Ingresses, ing)
-		for _, key := range HostKeys(Claims(ing)) {
-			r.bundle.claimants[key] = append(r.bundle.claimants[key], ing)
+		if known, there := r.around[name]; there {
+			ing.CreationTimestamp, ing.UID = known.CreationTimestamp, known.UID
+			delete(r.around, name)
 		}
+		r.bundle.Ingresses = append(r.bundle.Ingresses, ing)
+		r.bundle.claim(ing)
 	}
-	return r.bundle, nil
+	for _, name := range slices.SortedFunc(maps.Keys(r.around), compareNames) {
+		r.bundle.claim(r.around[name])
+	}
 }
 
 func (r *reading) add(doc []byte) error {
 	var head metav1.PartialObjectMetadata
 	if err := unmarshal(doc, &head); err != nil {
-		return err
+		return config.Plain(err)
 	}
 	switch kind := head.GroupVersionKind().GroupKind().String(); kind {
 	case "":
@@ -121,6 +141,9 @@ func (r *reading) add(doc []byte) error {
 	case "List":
 		return r.addList(doc)
 	case "Ingress.networking.internal.knative.dev":
+		if r.isAround {
+			return keep(r, r.around, kind, &v1alpha1.Ingress{}, doc)
+		}
 		return keep(r, r.ingresses, kind, &v1alpha1.Ingress{}, doc)
 	case "Service":
 		return keep(r, r.bundle.services, kind, &corev1.Service{}, doc)
@@ -187,7 +210,7 @@ func (r *reading) addList(doc []byte) error {
 
 func keep[T metav1.Object](r *reading, all map[types.NamespacedName]T, kind string, object T, doc []byte) error {
 	if err := r.decode(doc, object); err != nil {
-		return err
+		return config.Plain(err)
 	}
 	name := nameOf(object)
 	if err := checkName(kind, name); err != nil {

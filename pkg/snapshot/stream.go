@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// position is where a document begins.
+// position is where a document begins. What an API server gave has no lines, only 0.
 type position struct {
 	file string
 	line int
@@ -30,7 +30,10 @@ func (p position) fault(err error) error {
 
 // prefix is the beginning of an error about this place.
 func (p position) prefix() string {
-	if p.file == "" {
+	switch {
+	case p.line == 0:
+		return p.file + ": "
+	case p.file == "":
 		return fmt.Sprintf("document at line %d: ", p.line)
 	}
 	return fmt.Sprintf("%s:%d: ", p.file, p.line)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -62,9 +63,12 @@ func (l *Lab) pass(cmd *exec.Cmd) error {
 
 // Down removes the lab and everything it made, or all labs of the machine.
 func (l *Lab) Down(ctx context.Context, all bool) error {
-	names := []string{l.Host.Name}
+	there, names := host.All(), []string{l.Host.Name}
 	if all {
-		names = host.All()
+		names = there
+	} else if !slices.Contains(there, l.Host.Name) {
+		l.Progress.Say("%s", noLab(l.Host.Name, there))
+		return nil
 	}
 	for _, n := range names {
 		h, err := host.New(n)
@@ -76,6 +80,14 @@ func (l *Lab) Down(ctx context.Context, all bool) error {
 		}
 	}
 	return nil
+}
+
+// noLab says that there is nothing to do, which is no fault: who mistypes a name sees the others.
+func noLab(name string, there []string) string {
+	if len(there) == 0 {
+		return fmt.Sprintf("there is no lab %s, and no other on this machine", name)
+	}
+	return fmt.Sprintf("there is no lab %s (labs on this machine: %s)", name, strings.Join(there, ", "))
 }
 
 func (l *Lab) down(ctx context.Context, h host.Host) error {

@@ -59,6 +59,8 @@ type ConformanceOptions struct {
 	Parallel int
 	// Only restricts the tests to those named, when not empty.
 	Only []string
+	// Mode is the profile to set first and to leave set; "" for the current one.
+	Mode string
 	// File receives the Report as JSON, when not "".
 	File string
 }
@@ -67,16 +69,17 @@ type ConformanceOptions struct {
 // each test as a process of its own: the suite panics on some unexpected answers, and would take the
 // other tests with it.
 func (l *Lab) Conformance(ctx context.Context, o ConformanceOptions) error {
-	p := l.profile()
-	if o.Count < 1 {
-		return fmt.Errorf("conformance %d times proves nothing: want at least once", o.Count)
+	p, tests, err := o.check(l.profile())
+	if err != nil {
+		return err
 	}
 	if err := l.mustBeUp(); err != nil {
 		return err
 	}
-	tests, err := selectTests(p, o.Only)
-	if err != nil {
-		return err
+	if o.Mode != "" {
+		if err := l.SetProfile(ctx, o.Mode, false); err != nil {
+			return err
+		}
 	}
 	dir, err := l.builder().Build(ctx, pins.Conformance())
 	if err != nil {
@@ -102,6 +105,22 @@ func (l *Lab) Conformance(ctx context.Context, o ConformanceOptions) error {
 		l.Progress.Say("run %d of %d: %d passed, %d failed so far", run, o.Count, report.Passed, report.Failed)
 	}
 	return l.finish(report, o.File)
+}
+
+// check finds the profile and the tests, before anything is changed.
+func (o ConformanceOptions) check(current Profile) (Profile, []string, error) {
+	p := current
+	if o.Mode != "" {
+		if err := checkProfile(o.Mode); err != nil {
+			return p, nil, err
+		}
+		p = Profiles[o.Mode]
+	}
+	if o.Count < 1 {
+		return p, nil, fmt.Errorf("conformance %d times proves nothing: want at least once", o.Count)
+	}
+	tests, err := selectTests(p, o.Only)
+	return p, tests, err
 }
 
 // conformanceRun runs each test once and returns the results in the order of the tests.

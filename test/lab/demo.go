@@ -113,6 +113,7 @@ func (l *Lab) next() string {
   %[1]s kubectl get virtualservices -A                    what net-mesh wrote
   %[1]s kubectl -n apps get king hello -o yaml            what it was asked, and its conditions
   %[1]s kubectl -n clients exec deploy/caller -c caller -- curl -s http://hello.apps/
+  %[1]s exec -- bin/netmesh explain http://hello.apps --from clients/caller    who is seen where, and why (make netmesh builds it)
   %[1]s profile set gateway                               another way to use the mesh: gateway, half-mesh, mesh-only
   %[1]s conformance --mode gateway --test basics          one test of Knative's suite; without --test all 25
   %[1]s down                                              remove it all

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"github.com/net-mesh/net-mesh/test/lab/cluster"
 	"github.com/net-mesh/net-mesh/test/lab/pins"
@@ -28,6 +29,9 @@ func (l *Lab) pluginFile() string { return l.Host.Path("plugin.yaml") }
 // Install puts an ingress plugin into the lab in place of the one that is there. Without manifests it is
 // the product of this checkout.
 func (l *Lab) Install(ctx context.Context, p Plugin) error {
+	if err := p.check(); err != nil {
+		return err
+	}
 	c, release, err := l.change(ctx)
 	if err != nil {
 		return err
@@ -47,6 +51,27 @@ func (l *Lab) Install(ctx context.Context, p Plugin) error {
 		return err
 	}
 	return l.Progress.Step(ctx, "install plugin", func(ctx context.Context) error { return l.replace(ctx, c, manifest) })
+}
+
+// ParseImages reads NAME=PROGRAM_OR_ARCHIVE, what Plugin.Images holds.
+func ParseImages(pairs []string) (map[string]string, error) {
+	images := map[string]string{}
+	for _, pair := range pairs {
+		name, source, ok := strings.Cut(pair, "=")
+		if !ok || name == "" || source == "" {
+			return nil, fmt.Errorf("--image %s: want NAME=PROGRAM_OR_ARCHIVE", pair)
+		}
+		images[name] = source
+	}
+	return images, nil
+}
+
+// check refuses images that no manifest could name: those of this checkout are built.
+func (p Plugin) check() error {
+	if len(p.Images) > 0 && len(p.Manifests) == 0 {
+		return errors.New("--image is for the manifests of -f, and none is given; without -f net-mesh of this checkout is built and installed")
+	}
+	return nil
 }
 
 // product is the plugin of this checkout, with a program for each image that its manifests name.

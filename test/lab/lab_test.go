@@ -103,3 +103,52 @@ func TestRename(t *testing.T) {
 		t.Errorf("got %v, want an error that names the image ko://a/b", err)
 	}
 }
+
+// What cannot be run is refused before the profile is changed.
+func TestConformanceIsCheckedFirst(t *testing.T) {
+	current := Profiles["half-mesh"]
+	for _, o := range []ConformanceOptions{
+		{Count: 1, Mode: "gateway", Only: []string{"nosuch"}},
+		{Count: 1, Mode: "mesh-only", Only: []string{"tls"}},
+		{Count: 1, Mode: "sidecars"},
+		{Mode: "gateway"},
+		{Count: 1, Only: []string{"visibility"}},
+	} {
+		if _, _, err := o.check(current); err == nil {
+			t.Errorf("%+v: got nil, want an error", o)
+		}
+	}
+	p, tests, err := ConformanceOptions{Count: 1, Mode: "gateway", Only: []string{"visibility"}}.check(current)
+	if err != nil || p.Name != "gateway" || !slices.Equal(tests, []string{"visibility"}) {
+		t.Errorf("got profile %s, tests %v (%v)", p.Name, tests, err)
+	}
+}
+
+func TestImagesOfAPlugin(t *testing.T) {
+	for _, bad := range []string{"foo", "=a", "a="} {
+		if _, err := ParseImages([]string{bad}); err == nil {
+			t.Errorf("--image %s: got nil, want an error", bad)
+		}
+	}
+	images, err := ParseImages([]string{"a=b=c"})
+	if err != nil || images["a"] != "b=c" {
+		t.Errorf("got %v (%v)", images, err)
+	}
+	if err := (Plugin{Images: images}).check(); err == nil {
+		t.Error("an image without a manifest: got nil, want an error")
+	}
+	if err := (Plugin{Images: images, Manifests: []string{"m.yaml"}}).check(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNoLab(t *testing.T) {
+	for want, there := range map[string][]string{
+		"there is no lab x, and no other on this machine":   nil,
+		"there is no lab x (labs on this machine: a, test)": {"a", "test"},
+	} {
+		if got := noLab("x", there); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -41,6 +41,9 @@ type Changes struct {
 	// Widened says that wanted objects still serve what is not wanted any more. Prune narrows
 	// them.
 	Widened bool
+	// Kept are the gateways at which VirtualServices of the owner go on serving beside those
+	// that are wanted, sorted. Prune takes them away.
+	Kept []string
 }
 
 // Wrote says whether anything was created or updated.
@@ -84,7 +87,10 @@ func NewWriter(kube kubernetes.Interface, istio versioned.Interface, caches Cach
 // same; the error joins all failures of the API.
 func (w *Writer) Sync(ctx context.Context, owner Owner, set resources.Set) (Changes, error) {
 	gateways, services := w.widenedGateways(owner, set), w.widened(owner, set)
-	c := Changes{Widened: w.gateways.differ(gateways, set.Gateways) || w.virtualServices.differ(services, set.VirtualServices)}
+	c := Changes{
+		Widened: w.gateways.differ(gateways, set.Gateways) || w.virtualServices.differ(services, set.VirtualServices),
+		Kept:    kept(services, set.VirtualServices),
+	}
 	copies, missing := w.copies(set.Secrets)
 	shared, missingToo := w.copies(set.SharedSecrets)
 	err := errors.Join(missing, missingToo,

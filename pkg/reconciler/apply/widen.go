@@ -32,6 +32,18 @@ func (w *Writer) widened(owner Owner, set resources.Set) []*istiov1.VirtualServi
 	return out
 }
 
+// kept lists the gateways by which VirtualServices are wider than is wanted.
+func kept(widened, wanted []*istiov1.VirtualService) []string {
+	var out []string
+	for i, v := range widened {
+		out = append(out, slices.DeleteFunc(slices.Clone(v.Spec.Gateways), func(gateway string) bool {
+			return slices.Contains(wanted[i].Spec.Gateways, gateway)
+		})...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // widenedGateways lets each Gateway go on ending TLS as it does, until nothing is awaited:
 // the Secret of a certificate may be gone for a moment only. A redirect is not kept, it
 // would answer in place of what is to be proven.

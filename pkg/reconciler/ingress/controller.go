@@ -7,7 +7,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	kubescheme "k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
 	"knative.dev/networking/pkg/apis/networking"
 	"knative.dev/networking/pkg/apis/networking/v1alpha1"
 	ingressinformer "knative.dev/networking/pkg/client/injection/informers/networking/v1alpha1/ingress"
@@ -43,6 +46,9 @@ var apiVersions = map[string]string{
 	"DestinationRule": istiov1.SchemeGroupVersion.String(),
 }
 
+// agent is the source of our events.
+const agent = "net-mesh-controller"
+
 // NewController wires the loop to the cluster.
 func NewController(ctx context.Context, cmw configmap.Watcher) *controller.Impl {
 	secrets := secretinformer.Get(ctx).Informer()
@@ -66,11 +72,12 @@ func NewController(ctx context.Context, cmw configmap.Watcher) *controller.Impl 
 	}
 	mine := reconciler.AnnotationFilterFunc(networking.IngressClassAnnotationKey, Class, false)
 	ingresses := ingressinformer.Get(ctx).Informer()
+	ctx, events := recording(ctx)
 	impl := ingressreconciler.NewImpl(ctx, r, Class, func(impl *controller.Impl) controller.Options {
-		store := configstore.New(kubenetwork.GetClusterDomainName(), system.Namespace(), logger.Named("config"),
+		store := configstore.New(kubenetwork.GetClusterDomainName(), system.Namespace(), logger.Named("config"), events,
 			func() { impl.FilteredGlobalResync(mine, ingresses) })
 		store.Watch(cmw)
-		return controller.Options{ConfigStore: store, PromoteFilterFunc: mine, AgentName: "net-mesh-controller"}
+		return controller.Options{ConfigStore: store, PromoteFilterFunc: mine, AgentName: agent}
 	})
 	r.tracker = impl.Tracker
 	checker := readiness.New(ctx, logger.Named("probes"), sliceinformer.Get(ctx).Lister(), func(n types.NamespacedName) { impl.EnqueueKey(n) })
@@ -79,6 +86,18 @@ func NewController(ctx context.Context, cmw configmap.Watcher) *controller.Impl 
 	handle(ingresses, neighbours(r.reader.Claimants, func(ing *v1alpha1.Ingress) { impl.Enqueue(ing) }))
 	handle(sliceinformer.Get(ctx).Informer(), checker.Handler())
 	return impl
+}
+
+// recording makes the recorder of events that Knative's reconciler would make for itself, so that
+// others have it too.
+func recording(ctx context.Context) (context.Context, record.EventRecorder) {
+	if events := controller.GetEventRecorder(ctx); events != nil {
+		return ctx, events
+	}
+	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
+	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: kubeclient.Get(ctx).CoreV1().Events("")})
+	events := broadcaster.NewRecorder(kubescheme.Scheme, corev1.EventSource{Component: agent})
+	return controller.WithEventRecorder(ctx, events), events
 }
 
 // prepare shapes the caches before they start.

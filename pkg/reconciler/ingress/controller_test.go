@@ -2,6 +2,7 @@ package ingress
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/record"
 	"knative.dev/networking/pkg/apis/networking/v1alpha1"
 	fakenetworking "knative.dev/networking/pkg/client/injection/client/fake"
 	fakekube "knative.dev/pkg/client/injection/kube/client/fake"
@@ -136,4 +138,34 @@ func TestNamesThatNobodyCanHave(t *testing.T) {
 	if v, err := fakeistio.Get(ctx).NetworkingV1().VirtualServices("apps").Get(ctx, "hello-local", metav1.GetOptions{}); err == nil {
 		t.Errorf("what leads to a Service that cannot be is written: %v", v.Spec.Http)
 	}
+}
+
+// TestAKeyWithoutEffectIsToldOnTheConfigMap, where the operator looks for it, and on no Ingress.
+func TestAKeyWithoutEffectIsToldOnTheConfigMap(t *testing.T) {
+	ctx := start(t, map[string]string{"misspelt": "x"}, "ingress", "gateways", "revision")
+	eventually(t, "a pod is awaited", func() bool { return condition(ctx, "Ready") == "Unknown AwaitingProof" })
+	events := controller.GetEventRecorder(ctx).(*record.FakeRecorder).Events
+	var told []string
+	for len(events) > 0 {
+		if e := <-events; strings.Contains(e, "ConfigKeyUnknown") {
+			told = append(told, e)
+		}
+	}
+	if len(told) != 1 || !strings.Contains(told[0], "key misspelt of config-istio") {
+		t.Errorf("told %q, want the key once", told)
+	}
+}
+
+// TestEventsReachTheAPI, under the name of the object they are about.
+func TestEventsReachTheAPI(t *testing.T) {
+	ctx, kube := fakekube.With(t.Context())
+	ctx, events := recording(ctx)
+	if controller.GetEventRecorder(ctx) != events {
+		t.Error("the reconciler would make another recorder")
+	}
+	events.Event(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "knative-serving", Name: "config-istio"}}, corev1.EventTypeNormal, "Reason", "message")
+	eventually(t, "the event is written", func() bool {
+		list, err := kube.CoreV1().Events("knative-serving").List(ctx, metav1.ListOptions{})
+		return err == nil && len(list.Items) == 1 && list.Items[0].InvolvedObject.Kind == "ConfigMap" && list.Items[0].InvolvedObject.Name == "config-istio"
+	})
 }

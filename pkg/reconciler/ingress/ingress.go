@@ -49,14 +49,13 @@ var (
 // ReconcileKind implements Knative's reconciler. It returns failures of the API only;
 // everything else is in the status, and wakes us by itself.
 func (r *Reconciler) ReconcileKind(ctx context.Context, ing *v1alpha1.Ingress) reconciler.Event {
-	cfg, about, err := configstore.FromContext(ctx)
+	cfg, err := configstore.FromContext(ctx)
 	if err != nil {
 		status.Unconfigured(ing, err)
 		return nil
 	}
 	world := snapshot.Ingress(r.reader, cfg, ing)
 	result := translate.Ingress(world)
-	result.Findings = append(result.Findings, about...)
 	if err := r.track(ing, world.World.Refs, result.Objects); err != nil {
 		return failed(ing, err)
 	}

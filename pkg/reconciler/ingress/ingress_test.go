@@ -91,11 +91,27 @@ func TestReconcile(t *testing.T) {
 			"Normal GatewayServiceMissing Service istio-system/misspelt of gateway knative-serving/other in config-istio does not exist; create it or correct the ConfigMap",
 		},
 	}, {
+		name: "Ready stays while a gateway is misspelt, be its Service the same", world: "steady", config: map[string]string{
+			"external-gateways": "- {namespace: knative-serving, name: misspelt, service: istio-ingressgateway.istio-system.svc.cluster.local}",
+		}, seen: waiting, updates: "widened-misspelt", status: "misspelt-name",
+		events: []string{
+			"Normal Updated Updated VirtualService apps/hello-ingress",
+			"Normal GatewayMissing Gateway knative-serving/misspelt of config-istio does not exist; create it or correct the ConfigMap",
+		},
+	}, {
+		name: "Ready goes when the gateways that served are gone", world: "gateway-gone", config: gateways, seen: waiting, status: "gateways-gone",
+		events: []string{
+			"Normal GatewayMissing Gateway knative-serving/knative-ingress-gateway of config-istio does not exist; create it or correct the ConfigMap",
+			"Normal GatewayMissing Gateway knative-serving/knative-local-gateway of config-istio does not exist; create it or correct the ConfigMap",
+			"Normal GatewayServiceMissing Service istio-system/istio-ingressgateway of gateway knative-serving/knative-ingress-gateway in config-istio does not exist; create it or correct the ConfigMap",
+			"Normal GatewayServiceMissing Service istio-system/knative-local-gateway of gateway knative-serving/knative-local-gateway in config-istio does not exist; create it or correct the ConfigMap",
+		},
+	}, {
 		name: "a host that an older Ingress comes to claim is given up at once", world: "claimed", config: gateways, seen: waiting, status: "given-up",
 		deletes: []clientgotesting.DeleteActionImpl{deletion("networking.istio.io", "virtualservices", "apps", "hello-ingress")},
 		events: []string{
 			"Normal Deleted Deleted VirtualService apps/hello-ingress",
-			"Warning HostConflict host hello.example.com is claimed by Ingress shop/first too, which is older and has it at the external gateways; use another host, or remove it there",
+			"Warning HostConflict host hello.example.com is not served at the external gateways: Ingress shop/first claims it too, is older and has it there; use another host, or remove it from that Ingress",
 		},
 	}, {
 		name: "who lost a host takes it over as soon as the other is being deleted", world: "released", config: gateways, seen: waiting,

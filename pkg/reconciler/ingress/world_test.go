@@ -118,7 +118,7 @@ func factory(istio map[string]string, data observer) Factory {
 
 func configured(t *testing.T, istio map[string]string) *configstore.Store {
 	t.Helper()
-	store := configstore.New("cluster.local", "knative-serving", logging.FromContext(t.Context()), func() {})
+	store := configstore.New("cluster.local", "knative-serving", logging.FromContext(t.Context()), record.NewFakeRecorder(10), func() {})
 	store.Watch(configmap.NewStaticWatcher(
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: config.IstioConfigMap}, Data: istio},
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: config.NetworkConfigMap}},

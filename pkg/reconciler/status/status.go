@@ -38,27 +38,45 @@ const (
 func Write(ctx context.Context, ing *v1alpha1.Ingress, r translate.Result, c apply.Changes, s readiness.State) bool {
 	findings := finding.Sort(slices.Concat(refused(c.Refused), r.Findings))
 	tell(ctx, ing, findings)
-	published := balancer(ing, findings, r.Plan, s)
+	before := servedBefore(ing, findings, r.Plan, c)
+	published := balancer(ing, findings, r.Plan, s, before)
 	// Last, so that Ready tells of findings rather than of what is awaited because of them.
 	conditions := ing.GetConditionSet().Manage(&ing.Status)
-	if !mark(conditions, findings, finding.NetworkConfigured) {
+	if !mark(conditions, findings, finding.NetworkConfigured, before) {
 		conditions.MarkTrue(v1alpha1.IngressConditionNetworkConfigured)
 	}
 	return published
 }
 
+// servedBefore says whether all that is missing belongs to a new way at gateways, while the
+// old way of this generation serves: a name misspelt in config-istio must not turn thousands of
+// Routes Unknown. There is an old way if another address is published, or if other gateways
+// are kept; who lost a gateway that served has neither.
+func servedBefore(ing *v1alpha1.Ingress, findings []finding.Finding, p plan.Plan, c apply.Changes) bool {
+	other := !same(ing.Status.PublicLoadBalancer, p.Public) || !same(ing.Status.PrivateLoadBalancer, p.Private)
+	return Serving(ing) && len(p.Yields) == 0 && (other || len(c.Kept) > 0) && !slices.ContainsFunc(findings, func(f finding.Finding) bool {
+		return f.Severity() != finding.Info && !ofGateway(f)
+	})
+}
+
+// ofGateway says whether a gateway of config-istio does not serve, or not yet.
+func ofGateway(f finding.Finding) bool {
+	return f.Reason == finding.GatewayMissing || f.Reason == finding.GatewayServiceMissing || f.Reason == finding.HostNotServed
+}
+
 // balancer reports how the data plane serves the Ingress, and publishes the addresses of
-// what is proven. It returns whether they were published before.
-func balancer(ing *v1alpha1.Ingress, findings []finding.Finding, p plan.Plan, s readiness.State) bool {
+// what is proven. It returns whether they were published before. before is what servedBefore
+// says.
+func balancer(ing *v1alpha1.Ingress, findings []finding.Finding, p plan.Plan, s readiness.State, before bool) bool {
 	conditions := ing.GetConditionSet().Manage(&ing.Status)
-	if mark(conditions, findings, finding.LoadBalancerReady) {
+	if mark(conditions, findings, finding.LoadBalancerReady, false) {
 		return false
 	}
 	// What cannot be asked for while something is missing has not been proven either.
 	waiting := slices.Concat(s.Waiting, missing(findings))
 	if !s.Ready || len(waiting) > 0 {
-		// What another Ingress has is no longer served as before.
-		await(conditions, Serving(ing) && len(p.Yields) == 0, waiting)
+		// What another Ingress has is no longer served as before, nor what a gateway had that is gone.
+		await(conditions, before || Serving(ing) && len(p.Yields) == 0 && !slices.ContainsFunc(findings, ofGateway), waiting)
 		return false
 	}
 	published := same(ing.Status.PublicLoadBalancer, p.Public) && same(ing.Status.PrivateLoadBalancer, p.Private)
@@ -129,7 +147,8 @@ func await(conditions apis.ConditionManager, serving bool, waiting []string) {
 }
 
 // mark shows the gravest findings of a condition; it returns false when none affect it.
-func mark(conditions apis.ConditionManager, all []finding.Finding, on finding.Condition) bool {
+// before: what they say is missing was not needed until now, and is not for what serves.
+func mark(conditions apis.ConditionManager, all []finding.Finding, on finding.Condition, before bool) bool {
 	relevant := slices.DeleteFunc(slices.Clone(all), func(f finding.Finding) bool {
 		return f.Condition() != on || f.Severity() == finding.Info
 	})
@@ -148,19 +167,26 @@ func mark(conditions apis.ConditionManager, all []finding.Finding, on finding.Co
 		conditions.MarkFalse(apis.ConditionType(on), string(gravest.Reason), "%s", message)
 		return true
 	}
+	if before {
+		conditions.MarkTrueWithReason(apis.ConditionType(on), string(gravest.Reason), "Served as before. %s", message)
+		return true
+	}
 	conditions.MarkUnknown(apis.ConditionType(on), string(gravest.Reason), "%s", message)
 	return true
 }
 
-// missing says what the findings await.
+// missing says what the findings await, in one line.
 func missing(all []finding.Finding) []string {
-	var out []string
+	var messages []string
 	for _, f := range all {
-		if text := "what is missing: " + f.Message; f.Severity() == finding.Pending && !slices.Contains(out, text) {
-			out = append(out, text)
+		if f.Severity() == finding.Pending && !slices.Contains(messages, f.Message) {
+			messages = append(messages, f.Message)
 		}
 	}
-	return out
+	if len(messages) == 0 {
+		return nil
+	}
+	return []string{"what is missing: " + strings.Join(messages, "; ")}
 }
 
 func refused(refs []finding.Ref) []finding.Finding {

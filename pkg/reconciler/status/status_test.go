@@ -26,6 +26,7 @@ var (
 	awaited = readiness.State{Waiting: []string{"a pod"}}
 	invalid = finding.Finding{Reason: finding.PortNotFound, Message: "port x of Service a/b does not exist"}
 	pending = finding.Finding{Reason: finding.SecretMissing, Message: "Secret a/c does not exist"}
+	lost    = finding.Finding{Reason: finding.GatewayMissing, Message: "Gateway a/gw of config-istio does not exist"}
 	info    = finding.Finding{Reason: finding.NoExternalEntry, Message: "nobody outside"}
 )
 
@@ -42,6 +43,12 @@ func served(p plan.Plan) *v1alpha1.Ingress {
 	ing.Status.ObservedGeneration = 1
 	ing.Status.MarkNetworkConfigured()
 	ing.Status.MarkLoadBalancerReady(addresses(p.Public), addresses(p.Private))
+	return ing
+}
+
+// changed is an Ingress of which somebody has written another generation.
+func changed(ing *v1alpha1.Ingress) *v1alpha1.Ingress {
+	ing.Generation++
 	return ing
 }
 
@@ -82,6 +89,19 @@ func TestWrite(t *testing.T) {
 			network: "False NotOwned", balancer: "True ", ready: "False NotOwned", private: "local", published: true},
 		{name: "nothing goes while something is missing", ing: served(gateway), plan: gateway, findings: []finding.Finding{pending}, state: proven,
 			network: "Unknown SecretMissing", balancer: "True AwaitingProof", ready: "Unknown SecretMissing", private: "local"},
+		{name: "a gateway with another address is misspelt: what serves goes on", ing: served(meshed), plan: gateway, findings: []finding.Finding{lost}, state: awaited,
+			network: "True GatewayMissing", balancer: "True AwaitingProof", ready: "True ", private: "mesh"},
+		{name: "a gateway with the same address is misspelt: what serves goes on", ing: served(gateway), plan: gateway, findings: []finding.Finding{lost, info},
+			changes: apply.Changes{Kept: []string{"a/old"}}, state: awaited,
+			network: "True GatewayMissing", balancer: "True AwaitingProof", ready: "True ", private: "local"},
+		{name: "the gateway that served is gone", ing: served(gateway), plan: gateway, findings: []finding.Finding{lost}, state: awaited,
+			network: "Unknown GatewayMissing", balancer: "Unknown AwaitingProof", ready: "Unknown GatewayMissing", private: "local"},
+		{name: "a gateway is misspelt and a Secret missing", ing: served(meshed), plan: gateway, findings: []finding.Finding{lost, pending}, state: awaited,
+			network: "Unknown GatewayMissing", balancer: "Unknown AwaitingProof", ready: "Unknown GatewayMissing", private: "mesh"},
+		{name: "a new Ingress waits for a misspelt gateway", ing: fresh(), plan: gateway, findings: []finding.Finding{lost}, state: awaited,
+			network: "Unknown GatewayMissing", balancer: "Unknown AwaitingProof", ready: "Unknown GatewayMissing"},
+		{name: "a new generation waits for a misspelt gateway", ing: changed(served(meshed)), plan: gateway, findings: []finding.Finding{lost}, state: awaited,
+			network: "Unknown GatewayMissing", balancer: "Unknown AwaitingProof", ready: "Unknown GatewayMissing", private: "mesh"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			published := Write(t.Context(), row.ing, translate.Result{Plan: row.plan, Findings: row.findings}, row.changes, row.state)
@@ -135,6 +155,23 @@ func TestAssumptionsSayWhatTheyMean(t *testing.T) {
 	for _, want := range []string{"a.ns.svc, b.ns.svc", "sidecars", "404", "istioctl proxy-config routes", "mutual.example.com", "client's certificate"} {
 		if !strings.Contains(message, want) {
 			t.Errorf("message %q lacks %q", message, want)
+		}
+	}
+}
+
+// TestWhatIsMissingIsAwaitedInOneLine, with its name and the remedy, once it is told for what.
+func TestWhatIsMissingIsAwaitedInOneLine(t *testing.T) {
+	ing, service := served(meshed), lost
+	service.Reason, service.Message = finding.GatewayServiceMissing, "Service a/gw does not exist"
+	for range 2 {
+		Write(t.Context(), ing, translate.Result{Plan: gateway, Findings: []finding.Finding{lost, service}}, apply.Changes{}, awaited)
+	}
+	for condition, want := range map[apis.ConditionType]string{
+		v1alpha1.IngressConditionLoadBalancerReady: "Served as before. Waiting for a pod; what is missing: " + lost.Message + "; " + service.Message,
+		v1alpha1.IngressConditionNetworkConfigured: "Served as before. " + lost.Message + "; " + service.Message,
+	} {
+		if got := ing.Status.GetCondition(condition).Message; got != want {
+			t.Errorf("%s says %q, want %q", condition, got, want)
 		}
 	}
 }
