@@ -133,12 +133,8 @@ func (in *ingest) backing(name types.NamespacedName) Backing {
 }
 
 func (in *ingest) service(name types.NamespacedName) (snapshot.Service, bool) {
-	for _, s := range in.world.Services {
-		if s.Name == name {
-			return s, s.Found
-		}
-	}
-	return snapshot.Service{}, false
+	s := in.services[name]
+	return s, s.Found
 }
 
 // hostFault says in words why neither DNS nor Istio accept a host; empty if they

@@ -26,7 +26,7 @@ const (
 // FromIngress reads an Ingress. What it cannot make sense of is left out and
 // reported; the rest stands.
 func FromIngress(s snapshot.Snapshot) (Model, []finding.Finding) {
-	in := &ingest{ing: s.Ingress, world: s.World}
+	in := newIngest(s)
 	m := Model{
 		Name:        types.NamespacedName{Namespace: s.Ingress.Namespace, Name: s.Ingress.Name},
 		UID:         s.Ingress.UID,
@@ -49,6 +49,23 @@ type ingest struct {
 	findings []finding.Finding
 	asked    Asked
 	claims   []Claim
+	// What is looked up for each host, so that many hosts cost no more than their number.
+	services map[types.NamespacedName]snapshot.Service
+	claimed  map[scopedName]bool
+}
+
+// scopedName is a host as it counts once.
+type scopedName struct {
+	scope Scope
+	name  string
+}
+
+func newIngest(s snapshot.Snapshot) *ingest {
+	in := &ingest{ing: s.Ingress, world: s.World, services: map[types.NamespacedName]snapshot.Service{}, claimed: map[scopedName]bool{}}
+	for _, service := range s.World.Services {
+		in.services[service.Name] = service
+	}
+	return in
 }
 
 func (a Asked) sorted() Asked {

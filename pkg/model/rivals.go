@@ -27,18 +27,40 @@ func (h Host) Meets(o Host) bool {
 // meet only if they carry the name of the same one.
 func (in *ingest) rivals() []Rival {
 	var out []Rival
+	own := in.ownNames()
 	for _, n := range in.world.Neighbours {
-		first := len(out)
+		seen := map[scopedName]bool{}
 		for _, c := range n.Claims {
 			host, refused := in.accept(c.Host, c.Scope, n.Name.Namespace)
-			if refused.reason != "" || !slices.ContainsFunc(in.claims, func(own Claim) bool { return own.Host.Meets(host) }) {
+			once := scopedName{c.Scope, host.Name}
+			if refused.reason != "" || seen[once] || !slices.ContainsFunc(own.candidates(host), host.Meets) {
 				continue
 			}
-			same := func(r Rival) bool { return r.Scope == c.Scope && r.Host.Name == host.Name }
-			if !slices.ContainsFunc(out[first:], same) {
-				out = append(out, Rival{Ingress: n.Name, Created: n.Created, Scope: c.Scope, Host: host})
-			}
+			seen[once] = true
+			out = append(out, Rival{Ingress: n.Name, Created: n.Created, Scope: c.Scope, Host: host})
 		}
+	}
+	return out
+}
+
+// hostIndex finds hosts by each of their names.
+type hostIndex map[string][]Host
+
+func (in *ingest) ownNames() hostIndex {
+	index := hostIndex{}
+	for _, c := range in.claims {
+		for _, name := range c.Host.Names() {
+			index[name] = append(index[name], c.Host)
+		}
+	}
+	return index
+}
+
+// candidates are the hosts that share a name with one; only such can meet it.
+func (x hostIndex) candidates(h Host) []Host {
+	var out []Host
+	for _, name := range h.Names() {
+		out = append(out, x[name]...)
 	}
 	return out
 }

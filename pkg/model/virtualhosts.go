@@ -22,7 +22,7 @@ type served struct {
 // and hosts with equal routes are one virtual host, in the order of first
 // mention.
 func (in *ingest) virtualHosts() []VirtualHost {
-	var all []*served
+	all := hostList{at: map[scopedName]int{}}
 	for i, rule := range in.ing.Spec.Rules {
 		scope, known := snapshot.ScopeOf(rule)
 		switch {
@@ -40,19 +40,21 @@ func (in *ingest) virtualHosts() []VirtualHost {
 		}
 		routes := in.routes(i, rule.HTTP.Paths)
 		for _, host := range in.hosts(i, rule.Hosts, scope) {
-			all = add(all, served{scope: scope, host: host, routes: routes, source: i})
+			all.add(served{scope: scope, host: host, routes: routes, source: i})
 		}
 	}
-	return in.group(all)
+	return in.group(all.hosts)
 }
 
 // hosts reads the hosts of a rule; spellings of one host count once.
 func (in *ingest) hosts(rule int, raw []string, scope Scope) []Host {
 	var out []Host
+	seen := map[string]bool{}
 	for j, h := range raw {
 		field := fmt.Sprintf("%s.hosts[%d]", ruleField(rule), j)
 		host, ok := in.host(h, scope, field)
-		if ok && !slices.ContainsFunc(out, func(o Host) bool { return o.Name == host.Name }) {
+		if ok && !seen[host.Name] {
+			seen[host.Name] = true
 			out = append(out, host)
 			in.claim(Claim{Scope: scope, Host: host, Source: field})
 		}
@@ -62,19 +64,27 @@ func (in *ingest) hosts(rule int, raw []string, scope Scope) []Host {
 
 func (in *ingest) claim(c Claim) {
 	in.asked.Hosts = append(in.asked.Hosts, c.Host.Names()...)
-	if !slices.ContainsFunc(in.claims, func(o Claim) bool { return o.Scope == c.Scope && o.Host.Name == c.Host.Name }) {
+	if once := (scopedName{c.Scope, c.Host.Name}); !in.claimed[once] {
+		in.claimed[once] = true
 		in.claims = append(in.claims, c)
 	}
 }
 
-func add(all []*served, s served) []*served {
-	for _, old := range all {
-		if old.scope == s.scope && old.host.Name == s.host.Name {
-			old.routes = slices.Concat(old.routes, s.routes)
-			return all
-		}
+// hostList is what the rules serve, in the order of first mention.
+type hostList struct {
+	hosts []*served
+	at    map[scopedName]int
+}
+
+// add joins the routes of rules for one host.
+func (l *hostList) add(s served) {
+	once := scopedName{s.scope, s.host.Name}
+	if i, ok := l.at[once]; ok {
+		l.hosts[i].routes = slices.Concat(l.hosts[i].routes, s.routes)
+		return
 	}
-	return append(all, &s)
+	l.at[once] = len(l.hosts)
+	l.hosts = append(l.hosts, &s)
 }
 
 func (in *ingest) group(all []*served) []VirtualHost {

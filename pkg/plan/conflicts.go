@@ -35,22 +35,23 @@ func (d *decider) settle() {
 	if len(d.model.Rivals) == 0 {
 		return
 	}
-	all, granted, losses := d.claims(), []claim{}, []loss{}
+	all, granted, lost := d.claims(), newGrants(), losses{at: map[lossKey]int{}}
 	for _, c := range all {
-		i := slices.IndexFunc(granted, func(g claim) bool { return g.by != c.by && g.meets(c) })
+		to, met := granted.meeting(c)
 		switch {
-		case i < 0:
-			granted = append(granted, c)
+		case !met:
+			granted.add(c)
 		case c.by == d.model.Name:
-			losses = d.yield(c, granted[i], losses)
-		case granted[i].by == d.model.Name:
-			d.because(c.host.Name, "kept "+place(c.kind), fmt.Sprintf("Ingress %s claims it too, but this one %s", c.by, granted[i].before(c)))
+			d.yield(c, to)
+			lost.add(c, to)
+		case to.by == d.model.Name:
+			d.because(c.host.Name, "kept "+place(c.kind), fmt.Sprintf("Ingress %s claims it too, but this one %s", c.by, to.before(c)))
 		}
 	}
-	for _, l := range losses {
+	for _, l := range lost.all {
 		d.report(finding.HostConflict, d.ingress(), l.of.source,
 			"host %s is not served %s: Ingress %s claims it too, %s and has it there; %suse another host, or remove it from that Ingress",
-			l.of.host.Name, strings.Join(l.places, " and "), l.to.by, l.to.before(l.of), servedStill(l.of, granted))
+			l.of.host.Name, strings.Join(l.places, " and "), l.to.by, l.to.before(l.of), servedStill(granted.places[l.of.source]))
 	}
 	d.ask(all)
 }
@@ -155,14 +156,11 @@ func (c claim) meets(o claim) bool {
 	})
 }
 
-// loss is what one field loses to one Ingress.
-type loss struct {
-	of, to claim
-	places []string
-}
-
-// yield leaves a host to another Ingress, and adds that to what is to be told.
-func (d *decider) yield(c, to claim, losses []loss) []loss {
+// yield leaves a host to another Ingress.
+func (d *decider) yield(c, to claim) {
+	if d.yields(c.kind, c.host.Name) {
+		return
+	}
 	y := Yield{Hosts: c.host.Names(), Kind: c.kind, Entries: []Entry{MeshEntry}, To: to.by}
 	if c.kind != Mesh {
 		y.Entries = nil
@@ -170,27 +168,24 @@ func (d *decider) yield(c, to claim, losses []loss) []loss {
 			y.Entries = append(y.Entries, Entry(g.Name.String()))
 		}
 	}
-	if !d.yields(c.kind, c.host.Name) {
-		d.plan.Yields = append(d.plan.Yields, y)
-		d.because(c.host.Name, "not served "+place(c.kind), fmt.Sprintf("Ingress %s claims it too, and %s", to.by, to.before(c)))
+	d.plan.Yields = append(d.plan.Yields, y)
+	if d.yielded == nil {
+		d.yielded = map[yieldedName]bool{}
 	}
-	for i, l := range losses {
-		if l.of.source == c.source && l.to.by == to.by {
-			losses[i].places = append(l.places, place(c.kind))
-			return losses
-		}
+	for _, name := range y.Hosts {
+		d.yielded[yieldedName{y.Kind, name}] = true
 	}
-	return append(losses, loss{of: c, to: to, places: []string{place(c.kind)}})
+	d.because(c.host.Name, "not served "+place(c.kind), fmt.Sprintf("Ingress %s claims it too, and %s", to.by, to.before(c)))
+}
+
+// yieldedName is a name that another Ingress has at a kind of entry.
+type yieldedName struct {
+	kind Kind
+	name string
 }
 
 // servedStill says where the host of a field is served although it was lost elsewhere.
-func servedStill(of claim, granted []claim) string {
-	var places []string
-	for _, g := range granted {
-		if g.by == of.by && g.source == of.source {
-			places = append(places, place(g.kind))
-		}
-	}
+func servedStill(places []string) string {
 	if len(places) == 0 {
 		return ""
 	}
@@ -217,7 +212,7 @@ func (d *decider) kept(kind Kind, names []string) []string {
 
 // yields says whether another Ingress has a name at a kind of entry.
 func (d *decider) yields(kind Kind, name string) bool {
-	return slices.ContainsFunc(d.plan.Yields, func(y Yield) bool { return y.Kind == kind && slices.Contains(y.Hosts, name) })
+	return d.yielded[yieldedName{kind, name}]
 }
 
 // remaining are the hosts of a virtual host that no other Ingress has at a kind of entry.

@@ -37,6 +37,8 @@ type decider struct {
 	plan     Plan
 	findings []finding.Finding
 	taken    names
+	// yielded are the names of plan.Yields, which are looked up for each host.
+	yielded map[yieldedName]bool
 }
 
 func (d *decider) because(subject, choice, reason string) {

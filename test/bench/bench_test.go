@@ -34,6 +34,15 @@ func BenchmarkHosts(b *testing.B) {
 	}
 }
 
+// What one disputed host costs must not depend on how many others there are.
+func BenchmarkRivals(b *testing.B) {
+	for _, count := range []int{10, 100, 1000} {
+		b.Run(fmt.Sprintf("%d/gateway", count), func(b *testing.B) {
+			measure(b, rivals(b, "gateway", count), 2*count, "host")
+		})
+	}
+}
+
 // measure translates a world, and reports time, memory and allocations for each of its count things. The
 // processor's time, collection of garbage included, is the figure to compare where others use the machine too.
 func measure(b *testing.B, w world, count int, thing string) {

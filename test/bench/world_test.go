@@ -65,6 +65,20 @@ func manyHosts(t testing.TB, mode string, count int) world {
 	return read(t, mode, documents.Bytes())
 }
 
+// rivals is a world of two Ingresses that claim the same public hosts.
+func rivals(t testing.TB, mode string, count int) world {
+	t.Helper()
+	var documents bytes.Buffer
+	var hosts []string
+	for i := range count {
+		hosts = append(hosts, fmt.Sprintf("host-%d.example.com", i))
+	}
+	for _, name := range []string{"one", "two"} {
+		ingress(&documents, "team", name, rule("ExternalIP", "team", name, hosts...), rule("ExternalIP", "team", name, name+".example.org"))
+	}
+	return read(t, mode, documents.Bytes())
+}
+
 // Documents are written as JSON, which is YAML that is read fast.
 
 func ingress(out *bytes.Buffer, namespace, name string, rules ...string) {
