@@ -90,13 +90,14 @@ func (l *hostList) add(s served) {
 func (in *ingest) group(all []*served) []VirtualHost {
 	var out []VirtualHost
 	for _, scope := range scopes {
+		mine := slices.DeleteFunc(slices.Clone(all), func(s *served) bool { return s.scope != scope || len(s.routes) == 0 })
 		at := map[string]int{}
-		for _, s := range all {
-			if s.scope != scope || len(s.routes) == 0 {
-				continue
-			}
+		for _, s := range mine {
 			routes := in.inOrder(s.host.Name, s.routes)
-			key := RoutesKey(routes)
+			key := ""
+			if len(mine) > 1 { // a key costs a tenth of a translation, and most Ingresses have one host of a scope
+				key = RoutesKey(routes)
+			}
 			if i, ok := at[key]; ok {
 				out[i].Hosts = append(out[i].Hosts, s.host)
 				continue
