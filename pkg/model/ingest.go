@@ -37,6 +37,7 @@ func FromIngress(s snapshot.Snapshot) (Model, []finding.Finding) {
 		Created:     s.Ingress.CreationTimestamp,
 	}
 	m.VirtualHosts = in.virtualHosts()
+	in.resolve(&m, s.Targets)
 	m.Certificates = in.certificates(m.VirtualHosts)
 	m.Asked, m.Claims, m.Rivals = in.asked.sorted(), in.claims, in.rivals()
 	return m, in.findings

@@ -30,7 +30,6 @@ func (d *decider) exposures() {
 		if len(d.gateways(vh.Scope)) > 0 {
 			d.atGateways(kind, vh)
 		}
-		d.checkRewrites(vh)
 	}
 	for _, share := range d.inMesh() {
 		d.expose(Mesh, []Entry{MeshEntry}, share)
@@ -43,7 +42,7 @@ func (d *decider) atGateways(kind Kind, vh model.VirtualHost) {
 	if len(hosts) == 0 {
 		return
 	}
-	s := share{first: hosts[0].Name, routes: vh.Routes}
+	s := share{first: hosts[0].Name}
 	for _, h := range hosts {
 		s.hosts = append(s.hosts, d.taken.take(kind, hostAt(kind, h).Names())...)
 	}
@@ -59,6 +58,7 @@ func (d *decider) atGateways(kind Kind, vh model.VirtualHost) {
 		return
 	}
 	d.because(vh.Source, "exposed as "+string(kind), "gateways are configured for scope "+string(vh.Scope))
+	s.routes = d.routes(kind, vh)
 	d.expose(kind, entries, s)
 }
 
@@ -130,13 +130,14 @@ func (d *decider) inMesh() []share {
 		if len(hosts) == 0 {
 			continue
 		}
-		key := model.RoutesKey(vh.Routes)
+		routes := d.routes(Mesh, vh)
+		key := model.RoutesKey(routes)
 		if i, ok := at[key]; ok {
 			shares[i].hosts = append(shares[i].hosts, hosts...)
 			continue
 		}
 		at[key] = len(shares)
-		shares = append(shares, share{first: first, hosts: hosts, routes: vh.Routes})
+		shares = append(shares, share{first: first, hosts: hosts, routes: routes})
 	}
 	return shares
 }
@@ -191,18 +192,4 @@ func (d *decider) checkExternal() {
 	d.report(finding.NoExternalEntry, d.ingress(), "spec.rules",
 		"no external gateway is configured, so public hosts are served to callers inside the mesh only: %s; configure external-gateways in %s to serve the world",
 		strings.Join(hosts, ", "), config.IstioConfigMap)
-}
-
-// checkRewrites reports routes that lead to another route. Without a local gateway
-// there is nothing that would route such a request once more.
-func (d *decider) checkRewrites(vh model.VirtualHost) {
-	if len(d.world.Local) > 0 {
-		return
-	}
-	for _, r := range vh.Routes {
-		if r.RewriteHost != "" {
-			d.report(finding.BackendNotResolved, d.ingress(), vh.Source,
-				"the backend of %s is another route (host %s), which needs a local gateway; configure local-gateways in %s", vh.Source, r.RewriteHost, config.IstioConfigMap)
-		}
-	}
 }
