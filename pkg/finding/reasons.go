@@ -24,6 +24,7 @@ const (
 	RouteChainTooLong      Reason = "RouteChainTooLong"
 	VisibilityUnknown      Reason = "VisibilityUnknown"
 	TLSHostUnknown         Reason = "TLSHostUnknown"
+	ExportToInvalid        Reason = "ExportToInvalid"
 )
 
 // Pending: something is awaited, its arrival wakes us.
@@ -76,6 +77,7 @@ func Catalogue() []Entry {
 		{RouteChainTooLong, Invalid, NetworkConfigured, "A path leads to another route, which leads to another, and so on, more than five times. Lead to a nearer route."},
 		{VisibilityUnknown, Invalid, NetworkConfigured, "The visibility of a rule is neither ExternalIP nor ClusterLocal. The rule is not served."},
 		{TLSHostUnknown, Invalid, NetworkConfigured, "A TLS block names a host that no rule serves. Remove it, or add a rule."},
+		{ExportToInvalid, Invalid, NetworkConfigured, "The annotation net-mesh.dev/export-to is no list of namespaces. What config-istio says holds instead."},
 		{ServiceMissing, Pending, NetworkConfigured, "The Service of a split does not exist yet, so requests fail there; if its port is given by name, the path is not served at all. Create the Service or correct the split."},
 		{SecretMissing, Pending, NetworkConfigured, "The Secret of a TLS block does not exist yet. Its hosts are not served over TLS until it does."},
 		{GatewayMissing, Pending, NetworkConfigured, "A Gateway of config-istio does not exist. Create it or correct config-istio."},

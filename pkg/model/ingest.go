@@ -34,6 +34,7 @@ func FromIngress(s snapshot.Snapshot) (Model, []finding.Finding) {
 		Labels:      keep(s.Ingress.Labels, routeLabel, routeNamespaceLabel),
 		Annotations: keep(s.Ingress.Annotations, networking.IngressClassAnnotationKey),
 		Plain:       in.plain(),
+		ExportTo:    in.exportTo(),
 		Created:     s.Ingress.CreationTimestamp,
 	}
 	m.VirtualHosts = in.virtualHosts()

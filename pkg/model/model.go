@@ -32,6 +32,9 @@ type Model struct {
 	VirtualHosts []VirtualHost `json:"virtualHosts,omitempty"`
 	Plain        Plain         `json:"plain"`
 	Certificates []Certificate `json:"certificates,omitempty"`
+	// ExportTo are the namespaces whose sidecars are told the hosts of the mesh, sorted, or
+	// config.ExportAll. Nil: nothing is said.
+	ExportTo []string `json:"exportTo,omitempty"`
 	// Rivals are the claims of other Ingresses to hosts of this one.
 	Rivals []Rival `json:"rivals,omitempty"`
 	// Created tells the older of two Ingresses; zero if the API server has not seen it.

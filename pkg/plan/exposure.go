@@ -13,7 +13,7 @@ import (
 // exposures is the mode table:
 //
 //	scope     gateways  exposures
-//	External  some      ingress on those; in-cluster names also on mesh
+//	External  some      ingress on those; in-cluster names also on mesh, and all with external-in-mesh
 //	External  none      mesh
 //	Local     some      local on those, and mesh
 //	Local     none      mesh
@@ -94,6 +94,9 @@ func (d *decider) expose(kind Kind, entries []Entry, s share) {
 		Probed: true,
 		Hash:   d.model.Hash,
 	}
+	if kind == Mesh {
+		e.ExportTo = d.model.ExportTo
+	}
 	e.Name = exposureName(d.model.Name.Name, kind, d.plan.Exposures, s.first)
 	e.Digest = digest(e)[:16]
 	d.plan.Exposures = append(d.plan.Exposures, e)
@@ -152,13 +155,16 @@ func (d *decider) forMesh() []model.VirtualHost {
 }
 
 // reachesMesh says whether sidecars serve a host: a cluster-local one always, a
-// public one if it is a name of the cluster's own domain or no gateway serves it.
+// public one if it is a name of the cluster's own domain, if no gateway serves it, or if
+// config-istio asks for it.
 func (d *decider) reachesMesh(vh model.VirtualHost, h model.Host) bool {
 	switch {
 	case vh.Scope == config.Local:
 		d.because(h.Name, "exposed in the mesh", "cluster-local hosts are served by the callers' sidecars")
 	case len(h.Short) > 0:
 		d.because(h.Name, "exposed in the mesh", "a public rule names a host of the cluster's own domain")
+	case d.world.Config.Istio.ExternalInMesh && len(d.world.External) > 0:
+		d.because(h.Name, "exposed in the mesh", "external-in-mesh asks for it")
 	case len(d.world.External) == 0:
 		d.because(h.Name, "exposed in the mesh only", "no external gateway is configured")
 	default:

@@ -20,7 +20,7 @@ func virtualService(p plan.Plan, e plan.Exposure) *istiov1.VirtualService {
 		TypeMeta:   metav1.TypeMeta{APIVersion: istiov1.SchemeGroupVersion.String(), Kind: "VirtualService"},
 		ObjectMeta: meta(p, e.Name),
 	}
-	out.Spec.Hosts = e.Hosts
+	out.Spec.Hosts, out.Spec.ExportTo = e.Hosts, e.ExportTo
 	for _, entry := range e.Entries {
 		out.Spec.Gateways = append(out.Spec.Gateways, string(entry))
 	}

@@ -55,7 +55,7 @@ func agree(t *testing.T, where string, cfg config.Config, r translate.Result, q 
 	want, ok := r.Model.MatchResolved(config.Local, q)
 	if !ok {
 		want, ok = r.Model.MatchResolved(config.External, q)
-		ok = ok && (len(cfg.Istio.External) == 0 || inCluster(r.Model, q.Host))
+		ok = ok && (len(cfg.Istio.External) == 0 || cfg.Istio.ExternalInMesh || inCluster(r.Model, q.Host))
 	}
 	if yielded(r.Plan, plan.Mesh, q.Host) {
 		return
