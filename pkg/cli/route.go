@@ -12,10 +12,12 @@ import (
 
 // route is a Route of the Model in the words of an answer, with what follows behind it.
 type route struct {
-	Takes       takes         `json:"takes"`
-	Sets        []model.KV    `json:"sets,omitempty"`
-	RewriteHost string        `json:"rewriteHost,omitempty"`
-	To          []destination `json:"to"`
+	Takes       takes      `json:"takes"`
+	Sets        []model.KV `json:"sets,omitempty"`
+	RewriteHost string     `json:"rewriteHost,omitempty"`
+	// NotFound: the route led to takes no such request, which is answered with 404.
+	NotFound bool          `json:"notFound,omitempty"`
+	To       []destination `json:"to"`
 }
 
 // takes is the condition of a route; an empty one takes everything.
@@ -26,12 +28,14 @@ type takes struct {
 
 // destination is a share of the requests.
 type destination struct {
-	Percent int32  `json:"percent"`
-	Host    string `json:"host"`
-	Port    uint32 `json:"port"`
+	Percent float64 `json:"percent"`
+	Host    string  `json:"host"`
+	Port    uint32  `json:"port"`
 	// Revision of Serving that stands behind the host, if it is one.
 	Revision string     `json:"revision,omitempty"`
 	Sets     []model.KV `json:"sets,omitempty"`
+	// RewriteHost is that of the route for this share alone.
+	RewriteHost string `json:"rewriteHost,omitempty"`
 	// Passages are the ways from the entry to the application, one for each state in which
 	// it may be. None where the request is routed once more.
 	Passages []passage `json:"passages,omitempty"`
@@ -102,17 +106,25 @@ const (
 
 func (w *world) route(r model.Route, entry plan.Entry, from *caller) *route {
 	out := &route{
-		Takes: takes{r.Match.PathPrefix, r.Match.Headers}, Sets: r.SetHeaders, RewriteHost: r.RewriteHost,
+		Takes: takes{r.Match.PathPrefix, r.Match.Headers}, Sets: r.SetHeaders, RewriteHost: r.RewriteHost, NotFound: r.NotFound,
 		To: make([]destination, 0, len(r.Splits)),
 	}
 	for _, s := range r.Splits {
-		d := destination{Percent: s.Percent, Host: s.Backend.Host, Port: s.Backend.Port, Sets: s.SetHeaders, Revision: revision(s, r)}
-		if r.RewriteHost == "" {
+		d := destination{
+			Percent: r.PercentOf(s), Host: s.Backend.Host, Port: s.Backend.Port, Sets: s.SetHeaders, RewriteHost: s.RewriteHost, Revision: revision(s, r),
+		}
+		if !w.routedOnceMore(r, entry) {
 			d.Passages = w.passages(s.Backend, d.Revision, entry, from)
 		}
 		out.To = append(out.To, d)
 	}
 	return out
+}
+
+// routedOnceMore says whether a local gateway routes the request by the host that it is
+// rewritten to. Elsewhere the route led to has been composed into this one.
+func (w *world) routedOnceMore(r model.Route, entry plan.Entry) bool {
+	return r.RewriteHost != "" && entry != plan.MeshEntry && len(w.config.Istio.Local) > 0
 }
 
 func revision(s model.Split, r model.Route) string {

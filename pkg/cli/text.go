@@ -90,10 +90,20 @@ func (r route) rows(row addRow) {
 		row("sets", "%s: %s", h.Key, h.Value)
 	}
 	if r.RewriteHost != "" {
-		row("rewrites", "the host to %s, by which the request is routed once more", r.RewriteHost)
+		then := ""
+		if len(r.To) > 0 && len(r.To[0].Passages) == 0 {
+			then = ", by which the request is routed once more"
+		}
+		row("rewrites", "the host to %s%s", r.RewriteHost, then)
+	}
+	if r.NotFound {
+		row("answers", "404, because the route it leads to takes no such request")
 	}
 	for _, d := range r.To {
-		row(fmt.Sprintf("%d %%", d.Percent), "%s:%d", d.Host, d.Port)
+		row(fmt.Sprintf("%v %%", d.Percent), "%s:%d", d.Host, d.Port)
+		if d.RewriteHost != "" {
+			row("", "rewrites the host to %s", d.RewriteHost)
+		}
 		for _, h := range d.Sets {
 			row("", "sets %s: %s", h.Key, h.Value)
 		}

@@ -46,6 +46,42 @@ const (
 // what that means is decided in package plan, and only there.
 type Istio struct {
 	External, Local []Gateway
+	// ExternalInMesh serves public hosts to callers in the mesh by their own sidecars also
+	// where there are external gateways. Without those they always are.
+	ExternalInMesh bool
+	// Export says to which namespaces' sidecars the hosts of the mesh are told.
+	Export Export
+}
+
+// Export lists namespaces, for all Ingresses and for those of one namespace: names,
+// ExportAll, or ExportOwn for that of the Ingress. Nil: nothing is said, and Istio's own
+// default holds (defaultVirtualServiceExportTo of its mesh configuration).
+type Export struct {
+	Default []string
+	// ByNamespace is sorted by Namespace.
+	ByNamespace []NamespaceExport
+}
+
+// NamespaceExport is an Export for the Ingresses of a namespace.
+type NamespaceExport struct {
+	Namespace string
+	To        []string
+}
+
+// What an Export may list besides names of namespaces.
+const (
+	ExportAll = "*"
+	ExportOwn = "."
+)
+
+// For returns what is said for the Ingresses of a namespace.
+func (e Export) For(namespace string) []string {
+	for _, n := range e.ByNamespace {
+		if n.Namespace == namespace {
+			return n.To
+		}
+	}
+	return e.Default
 }
 
 // Gateway is one Istio Gateway the operator offers, with the Service in front of

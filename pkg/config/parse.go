@@ -17,6 +17,10 @@ import (
 const (
 	externalGatewaysKey = "external-gateways"
 	localGatewaysKey    = "local-gateways"
+	externalInMeshKey   = "external-in-mesh"
+	exportKey           = "export-to"
+	// exportPrefix and a namespace are the key for the Ingresses of that namespace.
+	exportPrefix = exportKey + "."
 	// noGateways is the only way to ask for none: a value that happens to hold
 	// nothing, such as a comment, is a mistake and not a mode.
 	noGateways = "[]"
@@ -51,6 +55,9 @@ func ParseIstio(data map[string]string, clusterDomain, systemNamespace string) (
 	}
 	if local != nil {
 		istio.Local = local
+	}
+	if err := errors.Join(parseExternalInMesh(data, &istio), parseExport(data, &istio)); err != nil {
+		return Istio{}, findings, err
 	}
 	return istio, findings, nil
 }
@@ -141,7 +148,7 @@ func unknownKeys(data map[string]string) []finding.Finding {
 		switch advice, old := retired[key]; {
 		case old:
 			findings = append(findings, keyFinding(key, advice))
-		case key == externalGatewaysKey, key == localGatewaysKey, strings.HasPrefix(key, "_"), isLegacy(key):
+		case key == externalGatewaysKey, key == localGatewaysKey, key == externalInMeshKey, key == exportKey, strings.HasPrefix(key, exportPrefix), strings.HasPrefix(key, "_"), isLegacy(key):
 		default:
 			findings = append(findings, keyFinding(key, "it is not known; delete it or correct its spelling"))
 		}

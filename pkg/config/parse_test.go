@@ -70,6 +70,17 @@ func TestParseIstio(t *testing.T) {
 				Local:    defaultLocal,
 			},
 		},
+		"public hosts in the mesh, and export": {
+			data: map[string]string{"external-in-mesh": "true", "export-to": " shop , ., shop", "export-to.apps": "*", "export-to.bank": "audit", "export-to.empty": ""},
+			want: config.Istio{External: defaultExternal, Local: defaultLocal, ExternalInMesh: true, Export: config.Export{
+				Default:     []string{".", "shop"},
+				ByNamespace: []config.NamespaceExport{{Namespace: "apps", To: []string{"*"}}, {Namespace: "bank", To: []string{"audit"}}},
+			}},
+		},
+		"not in the mesh": {
+			data: map[string]string{"external-in-mesh": "false", "export-to": "*"},
+			want: config.Istio{External: defaultExternal, Local: defaultLocal, Export: config.Export{Default: []string{"*"}}},
+		},
 		"an old ConfigMap keeps working": {
 			data: map[string]string{
 				"local-gateway.mesh": "mesh", "enable-virtualservice-status": "true", "typo": "x", "_example": "x",
@@ -116,6 +127,11 @@ func TestParseIstioRefuses(t *testing.T) {
 		"no name":                  {map[string]string{"external-gateways": "- {namespace: a, service: c.d.svc}"}, "name is missing"},
 		"a short service":          {map[string]string{"external-gateways": "- {namespace: a, name: b, service: c.d}"}, "want <name>.<namespace>.svc"},
 		"no service, old format":   {map[string]string{"gateway.a.b": ""}, "service is missing"},
+		"in the mesh, perhaps":     {map[string]string{"external-in-mesh": "yes"}, `neither "true" nor "false"`},
+		"public hosts nowhere":     {map[string]string{"external-in-mesh": "false", "external-gateways": "[]"}, "without any entry"},
+		"export to all and one":    {map[string]string{"export-to": "*, shop"}, "stands alone"},
+		"export to no namespace":   {map[string]string{"export-to": "shop,,bank"}, `"" is not the name of a namespace`},
+		"export of no namespace":   {map[string]string{"export-to.a_b": "shop"}, `"a_b" is not the name of a namespace`},
 		"a broken selector":        {map[string]string{"external-gateways": "- {namespace: a, name: b, service: c.d.svc, labelSelector: {matchExpressions: [{key: a, operator: Nah}]}}"}, "labelSelector"},
 	} {
 		t.Run(name, func(t *testing.T) {

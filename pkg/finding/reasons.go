@@ -20,8 +20,11 @@ const (
 	GatewayServiceUnfit    Reason = "GatewayServiceUnfit"
 	LocalTLSWithoutGateway Reason = "LocalTLSWithoutGateway"
 	BackendNotResolved     Reason = "BackendNotResolved"
+	RouteCycle             Reason = "RouteCycle"
+	RouteChainTooLong      Reason = "RouteChainTooLong"
 	VisibilityUnknown      Reason = "VisibilityUnknown"
 	TLSHostUnknown         Reason = "TLSHostUnknown"
+	ExportToInvalid        Reason = "ExportToInvalid"
 )
 
 // Pending: something is awaited, its arrival wakes us.
@@ -31,6 +34,7 @@ const (
 	GatewayMissing        Reason = "GatewayMissing"
 	GatewayServiceMissing Reason = "GatewayServiceMissing"
 	HostNotServed         Reason = "HostNotServed"
+	TargetMissing         Reason = "TargetMissing"
 )
 
 // Info: worth knowing, told once.
@@ -68,14 +72,18 @@ func Catalogue() []Entry {
 		{HTTPOptionUnknown, Invalid, NetworkConfigured, "spec.httpOption is neither Enabled nor Redirected. It is treated as Enabled."},
 		{GatewayServiceUnfit, Invalid, NetworkConfigured, "The Service of a gateway has no selector, so no pods can be told to listen. Correct config-istio or the Service."},
 		{LocalTLSWithoutGateway, Invalid, NetworkConfigured, "TLS is asked for cluster-local hosts, but no local gateway is configured to end it. In the mesh mTLS protects the way already: leave TLS out, or configure a local gateway."},
-		{BackendNotResolved, Invalid, NetworkConfigured, "A path rewrites the host to that of another route. Without a local gateway nothing routes such a request a second time, which is not supported yet."},
+		{BackendNotResolved, Invalid, NetworkConfigured, "A path leads to another route, and the two cannot be made one, which is needed where nothing routes a request a second time: no path there takes such requests, or together they are too many."},
+		{RouteCycle, Invalid, NetworkConfigured, "A path leads to another route, which leads back. Such requests never arrive; lead one of the hosts elsewhere."},
+		{RouteChainTooLong, Invalid, NetworkConfigured, "A path leads to another route, which leads to another, and so on, more than five times. Lead to a nearer route."},
 		{VisibilityUnknown, Invalid, NetworkConfigured, "The visibility of a rule is neither ExternalIP nor ClusterLocal. The rule is not served."},
 		{TLSHostUnknown, Invalid, NetworkConfigured, "A TLS block names a host that no rule serves. Remove it, or add a rule."},
+		{ExportToInvalid, Invalid, NetworkConfigured, "The annotation net-mesh.dev/export-to is no list of namespaces. What config-istio says holds instead."},
 		{ServiceMissing, Pending, NetworkConfigured, "The Service of a split does not exist yet, so requests fail there; if its port is given by name, the path is not served at all. Create the Service or correct the split."},
 		{SecretMissing, Pending, NetworkConfigured, "The Secret of a TLS block does not exist yet. Its hosts are not served over TLS until it does."},
 		{GatewayMissing, Pending, NetworkConfigured, "A Gateway of config-istio does not exist. Create it or correct config-istio."},
 		{GatewayServiceMissing, Pending, NetworkConfigured, "The Service of a gateway in config-istio does not exist. Create it or correct config-istio."},
 		{HostNotServed, Pending, NetworkConfigured, "No server of a Gateway of config-istio has a host, or no port of the gateway's Service leads to it. Correct the Gateway, its Service or config-istio."},
+		{TargetMissing, Pending, NetworkConfigured, "A path leads to a host that no Ingress serves, so requests fail there. Create the Route of that name, or correct what leads there."},
 		{NoExternalEntry, Info, None, "No external gateway is configured: public hosts are served to callers inside the mesh only."},
 		{RouteShadowed, Info, None, "A path can never be reached because an earlier one matches the same requests."},
 		{MeshIgnoresRedirect, Info, None, "Redirects to HTTPS concern gateways; with none configured, callers inside the mesh are served directly."},

@@ -34,9 +34,11 @@ func FromIngress(s snapshot.Snapshot) (Model, []finding.Finding) {
 		Labels:      keep(s.Ingress.Labels, routeLabel, routeNamespaceLabel),
 		Annotations: keep(s.Ingress.Annotations, networking.IngressClassAnnotationKey),
 		Plain:       in.plain(),
+		ExportTo:    in.exportTo(),
 		Created:     s.Ingress.CreationTimestamp,
 	}
 	m.VirtualHosts = in.virtualHosts()
+	in.resolve(&m, s.Targets)
 	m.Certificates = in.certificates(m.VirtualHosts)
 	m.Asked, m.Claims, m.Rivals = in.asked.sorted(), in.claims, in.rivals()
 	return m, in.findings

@@ -16,6 +16,25 @@ type Request struct {
 // hosts of the scope are served. Whatever is rendered from the Model, and every
 // proxy that runs it, has to agree.
 func (m Model) Match(scope Scope, r Request) (Route, bool) {
+	return m.serving(scope, r).Match(r)
+}
+
+// MatchResolved is Match for where nothing routes a request once more.
+func (m Model) MatchResolved(scope Scope, r Request) (Route, bool) {
+	vh := m.serving(scope, r)
+	return VirtualHost{Routes: vh.Resolved()}.Match(r)
+}
+
+// Resolved are the routes for where nothing routes a request once more.
+func (vh VirtualHost) Resolved() []Route {
+	if vh.Resolution == nil {
+		return vh.Routes
+	}
+	return vh.Resolution.Routes
+}
+
+// serving is the virtual host that a request is for.
+func (m Model) serving(scope Scope, r Request) VirtualHost {
 	var best VirtualHost
 	length := -1
 	for _, vh := range m.VirtualHosts {
@@ -23,7 +42,7 @@ func (m Model) Match(scope Scope, r Request) (Route, bool) {
 			best, length = vh, n
 		}
 	}
-	return best.Match(r)
+	return best
 }
 
 // Covers returns how specific a virtual host is for the host of a request: more than

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/net-mesh/net-mesh/pkg/config"
+	"github.com/net-mesh/net-mesh/pkg/finding"
 	"github.com/net-mesh/net-mesh/pkg/snapshot"
 )
 
@@ -31,6 +32,9 @@ type Model struct {
 	VirtualHosts []VirtualHost `json:"virtualHosts,omitempty"`
 	Plain        Plain         `json:"plain"`
 	Certificates []Certificate `json:"certificates,omitempty"`
+	// ExportTo are the namespaces whose sidecars are told the hosts of the mesh, sorted, or
+	// config.ExportAll. Nil: nothing is said.
+	ExportTo []string `json:"exportTo,omitempty"`
 	// Rivals are the claims of other Ingresses to hosts of this one.
 	Rivals []Rival `json:"rivals,omitempty"`
 	// Created tells the older of two Ingresses; zero if the API server has not seen it.
@@ -83,6 +87,28 @@ type VirtualHost struct {
 	Routes []Route `json:"routes"`
 	// Source is the field this came from, e.g. spec.rules[0].
 	Source string `json:"source"`
+	// Resolution is there if a backend is another route.
+	Resolution *Resolution `json:"resolution,omitempty"`
+}
+
+// Resolution is what becomes of a virtual host's routes where nothing routes a request once
+// more: those that lead to another route are composed with it.
+type Resolution struct {
+	// Routes do what those of the virtual host and then those of the targets would do.
+	Routes []Route `json:"routes"`
+	// Targets are the routes led to, in the order in which they were come by.
+	Targets []Target `json:"targets,omitempty"`
+	// Faults say which backends could not be resolved. They stay in Routes as written, and
+	// requests fail there.
+	Faults []finding.Finding `json:"faults,omitempty"`
+}
+
+// Target is a host of an Ingress to which a path leads.
+type Target struct {
+	// Path is the field of this Ingress that leads there, e.g. spec.rules[0].http.paths[0].
+	Path    string               `json:"path"`
+	Host    string               `json:"host"`
+	Ingress types.NamespacedName `json:"ingress"`
 }
 
 // Host is one name under which routes are served.
@@ -115,14 +141,22 @@ type Route struct {
 	// RewriteHost replaces the request's host; empty leaves it.
 	RewriteHost string  `json:"rewriteHost,omitempty"`
 	Splits      []Split `json:"splits"`
+	// NotFound answers with status 404 instead: the path leads to another route, which takes
+	// no such request. There are no Splits then.
+	NotFound bool `json:"notFound,omitempty"`
 	// Source is the field this came from: rule and path by number.
 	Source Source `json:"source"`
+	// Awaits says what has to come before the route can be followed as it is written; not
+	// for those of a Resolution.
+	Awaits []finding.Finding `json:"-"`
 }
 
 // Source is where in the Ingress a route was written.
 type Source struct {
 	Rule int `json:"rule"`
 	Path int `json:"path"`
+	// Part counts the routes of a Resolution that one path became, from 1; 0 if it is one.
+	Part int `json:"part,omitempty"`
 }
 
 // Match is a conjunction; an empty Match matches everything.
@@ -132,12 +166,31 @@ type Match struct {
 	Headers []KV `json:"headers,omitempty"`
 }
 
-// Split is a share of a route's requests. The shares of a route sum up to 100.
+// Split is a share of a route's requests. The shares of a route add up to Whole, or to
+// FineWhole in a Resolution where percents would be too coarse.
 type Split struct {
 	Backend    Backend `json:"backend"`
 	Percent    int32   `json:"percent"`
 	SetHeaders []KV    `json:"setHeaders,omitempty"`
+	// RewriteHost is that of the route for this share alone; only in a Resolution, and only
+	// if the shares of a route differ in it.
+	RewriteHost string `json:"rewriteHost,omitempty"`
 }
+
+// PercentOf is the share of a split in percent.
+func (r Route) PercentOf(s Split) float64 {
+	var whole int32
+	for _, other := range r.Splits {
+		whole += other.Percent
+	}
+	return float64(s.Percent) * 100 / float64(whole)
+}
+
+// What the shares of a route add up to.
+const (
+	Whole     = 100
+	FineWhole = 10000
+)
 
 // Backend is a port of a Service.
 type Backend struct {

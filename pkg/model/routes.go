@@ -16,9 +16,16 @@ import (
 func (in *ingest) routes(rule int, paths []v1alpha1.HTTPIngressPath) []Route {
 	var out []Route
 	for j, path := range paths {
+		before := len(in.findings)
 		splits, ok := in.splits(pathField(rule, j), path.Splits)
 		if !ok {
 			continue
+		}
+		var awaits []finding.Finding
+		if path.RewriteHost != "" {
+			// Whether its Service is needed depends on where it is exposed.
+			awaits = slices.Clone(in.findings[before:])
+			in.findings = in.findings[:before]
 		}
 		out = append(out, Route{
 			Match:       Match{PathPrefix: path.Path, Headers: exact(path.Headers)},
@@ -26,6 +33,7 @@ func (in *ingest) routes(rule int, paths []v1alpha1.HTTPIngressPath) []Route {
 			RewriteHost: path.RewriteHost,
 			Splits:      splits,
 			Source:      Source{Rule: rule, Path: j},
+			Awaits:      awaits,
 		})
 	}
 	return out

@@ -61,19 +61,19 @@ func (d *decider) claims() []claim {
 	var all []claim
 	for _, c := range d.model.Claims {
 		of := claim{by: d.model.Name, created: d.model.Created, host: c.Host, source: c.Source}
-		all = append(all, of.at(c.Scope, configured(d.world.External), configured(d.world.Local))...)
+		all = append(all, of.at(c.Scope, configured(d.world.External), configured(d.world.Local), d.world.Config.Istio.ExternalInMesh)...)
 	}
 	for _, r := range d.model.Rivals {
 		of := claim{by: r.Ingress, created: r.Created, host: r.Host}
 		external, local := d.offered(r.Ingress)
-		all = append(all, of.at(r.Scope, external, local)...)
+		all = append(all, of.at(r.Scope, external, local, d.world.Config.Istio.ExternalInMesh)...)
 	}
 	slices.SortStableFunc(all, claim.compare)
 	return all
 }
 
 // at makes a claim one for each kind of entry, by the mode table.
-func (c claim) at(scope model.Scope, external, local []config.Gateway) []claim {
+func (c claim) at(scope model.Scope, external, local []config.Gateway, externalInMesh bool) []claim {
 	var out []claim
 	add := func(kind Kind, gateways []config.Gateway) {
 		one := c
@@ -90,7 +90,7 @@ func (c claim) at(scope model.Scope, external, local []config.Gateway) []claim {
 		add(Mesh, nil)
 	default:
 		add(Ingress, external)
-		if len(c.host.Short) > 0 {
+		if len(c.host.Short) > 0 || externalInMesh {
 			add(Mesh, nil)
 		}
 	}

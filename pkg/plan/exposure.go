@@ -13,7 +13,7 @@ import (
 // exposures is the mode table:
 //
 //	scope     gateways  exposures
-//	External  some      ingress on those; in-cluster names also on mesh
+//	External  some      ingress on those; in-cluster names also on mesh, and all with external-in-mesh
 //	External  none      mesh
 //	Local     some      local on those, and mesh
 //	Local     none      mesh
@@ -30,7 +30,6 @@ func (d *decider) exposures() {
 		if len(d.gateways(vh.Scope)) > 0 {
 			d.atGateways(kind, vh)
 		}
-		d.checkRewrites(vh)
 	}
 	for _, share := range d.inMesh() {
 		d.expose(Mesh, []Entry{MeshEntry}, share)
@@ -43,7 +42,7 @@ func (d *decider) atGateways(kind Kind, vh model.VirtualHost) {
 	if len(hosts) == 0 {
 		return
 	}
-	s := share{first: hosts[0].Name, routes: vh.Routes}
+	s := share{first: hosts[0].Name}
 	for _, h := range hosts {
 		s.hosts = append(s.hosts, d.taken.take(kind, hostAt(kind, h).Names())...)
 	}
@@ -59,6 +58,7 @@ func (d *decider) atGateways(kind Kind, vh model.VirtualHost) {
 		return
 	}
 	d.because(vh.Source, "exposed as "+string(kind), "gateways are configured for scope "+string(vh.Scope))
+	s.routes = d.routes(kind, vh)
 	d.expose(kind, entries, s)
 }
 
@@ -93,6 +93,9 @@ func (d *decider) expose(kind Kind, entries []Entry, s share) {
 		// Serving and Knative's conformance tests probe through sidecars too.
 		Probed: true,
 		Hash:   d.model.Hash,
+	}
+	if kind == Mesh {
+		e.ExportTo = d.model.ExportTo
 	}
 	e.Name = exposureName(d.model.Name.Name, kind, d.plan.Exposures, s.first)
 	e.Digest = digest(e)[:16]
@@ -130,13 +133,14 @@ func (d *decider) inMesh() []share {
 		if len(hosts) == 0 {
 			continue
 		}
-		key := model.RoutesKey(vh.Routes)
+		routes := d.routes(Mesh, vh)
+		key := model.RoutesKey(routes)
 		if i, ok := at[key]; ok {
 			shares[i].hosts = append(shares[i].hosts, hosts...)
 			continue
 		}
 		at[key] = len(shares)
-		shares = append(shares, share{first: first, hosts: hosts, routes: vh.Routes})
+		shares = append(shares, share{first: first, hosts: hosts, routes: routes})
 	}
 	return shares
 }
@@ -151,13 +155,16 @@ func (d *decider) forMesh() []model.VirtualHost {
 }
 
 // reachesMesh says whether sidecars serve a host: a cluster-local one always, a
-// public one if it is a name of the cluster's own domain or no gateway serves it.
+// public one if it is a name of the cluster's own domain, if no gateway serves it, or if
+// config-istio asks for it.
 func (d *decider) reachesMesh(vh model.VirtualHost, h model.Host) bool {
 	switch {
 	case vh.Scope == config.Local:
 		d.because(h.Name, "exposed in the mesh", "cluster-local hosts are served by the callers' sidecars")
 	case len(h.Short) > 0:
 		d.because(h.Name, "exposed in the mesh", "a public rule names a host of the cluster's own domain")
+	case d.world.Config.Istio.ExternalInMesh && len(d.world.External) > 0:
+		d.because(h.Name, "exposed in the mesh", "external-in-mesh asks for it")
 	case len(d.world.External) == 0:
 		d.because(h.Name, "exposed in the mesh only", "no external gateway is configured")
 	default:
@@ -191,18 +198,4 @@ func (d *decider) checkExternal() {
 	d.report(finding.NoExternalEntry, d.ingress(), "spec.rules",
 		"no external gateway is configured, so public hosts are served to callers inside the mesh only: %s; configure external-gateways in %s to serve the world",
 		strings.Join(hosts, ", "), config.IstioConfigMap)
-}
-
-// checkRewrites reports routes that lead to another route. Without a local gateway
-// there is nothing that would route such a request once more.
-func (d *decider) checkRewrites(vh model.VirtualHost) {
-	if len(d.world.Local) > 0 {
-		return
-	}
-	for _, r := range vh.Routes {
-		if r.RewriteHost != "" {
-			d.report(finding.BackendNotResolved, d.ingress(), vh.Source,
-				"the backend of %s is another route (host %s), which needs a local gateway; configure local-gateways in %s", vh.Source, r.RewriteHost, config.IstioConfigMap)
-		}
-	}
 }

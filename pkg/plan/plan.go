@@ -72,6 +72,8 @@ type Exposure struct {
 	Kind    Kind     `json:"kind"`
 	Entries []Entry  `json:"entries"`
 	Hosts   []string `json:"hosts"`
+	// ExportTo is the Model's, at MeshEntry.
+	ExportTo []string `json:"exportTo,omitempty"`
 	// Routes are in the order they are tried.
 	Routes []model.Route `json:"routes"`
 	// Probed asks for a copy of each route that answers probes.

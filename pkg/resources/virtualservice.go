@@ -20,7 +20,7 @@ func virtualService(p plan.Plan, e plan.Exposure) *istiov1.VirtualService {
 		TypeMeta:   metav1.TypeMeta{APIVersion: istiov1.SchemeGroupVersion.String(), Kind: "VirtualService"},
 		ObjectMeta: meta(p, e.Name),
 	}
-	out.Spec.Hosts = e.Hosts
+	out.Spec.Hosts, out.Spec.ExportTo = e.Hosts, e.ExportTo
 	for _, entry := range e.Entries {
 		out.Spec.Gateways = append(out.Spec.Gateways, string(entry))
 	}
@@ -37,11 +37,14 @@ func virtualService(p plan.Plan, e plan.Exposure) *istiov1.VirtualService {
 // route tables.
 func httpRoute(ingress string, r model.Route) *v1alpha3.HTTPRoute {
 	out := &v1alpha3.HTTPRoute{
-		Name:    fmt.Sprintf("%s.%d.%d", ingress, r.Source.Rule, r.Source.Path),
+		Name:    routeName(ingress, r.Source),
 		Match:   match(r.Match),
 		Headers: setRequest(r.SetHeaders),
 		// Without this Istio retries twice, and Knative's contract is not to.
 		Retries: &v1alpha3.HTTPRetry{Attempts: 0},
+	}
+	if r.NotFound {
+		out.DirectResponse = &v1alpha3.HTTPDirectResponse{Status: 404}
 	}
 	if r.RewriteHost != "" {
 		out.Rewrite = &v1alpha3.HTTPRewrite{Authority: r.RewriteHost}
@@ -50,6 +53,14 @@ func httpRoute(ingress string, r model.Route) *v1alpha3.HTTPRoute {
 		out.Route = append(out.Route, destination(s, len(r.Splits)))
 	}
 	return out
+}
+
+func routeName(ingress string, s model.Source) string {
+	name := fmt.Sprintf("%s.%d.%d", ingress, s.Rule, s.Path)
+	if s.Part > 0 {
+		name += fmt.Sprintf(".%d", s.Part)
+	}
+	return name
 }
 
 // probed is the same route for requests that ask for the hash of the Ingress: it
@@ -70,6 +81,10 @@ func destination(s model.Split, of int) *v1alpha3.HTTPRouteDestination {
 			Port: &v1alpha3.PortSelector{Number: s.Backend.Port},
 		},
 		Headers: setRequest(s.SetHeaders),
+	}
+	if s.RewriteHost != "" {
+		// A route has one rewrite for all destinations; Istio takes this header for the other.
+		out.Headers = setRequest(append(slices.Clone(s.SetHeaders), model.KV{Key: "Host", Value: s.RewriteHost}))
 	}
 	if of > 1 {
 		out.Weight = s.Percent

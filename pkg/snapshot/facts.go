@@ -10,6 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
+// routeLabel is Serving's, on the Services it keeps for the names of a Route and its tags
+// (pkg/reconciler/route/resources/service.go in knative.dev/serving).
+const routeLabel = "serving.knative.dev/route"
+
 // service reduces a Service to facts.
 func service(r Reader, name types.NamespacedName) Service {
 	s, found := r.Service(name)
@@ -22,6 +26,7 @@ func service(r Reader, name types.NamespacedName) Service {
 		Headless: s.Spec.ClusterIP == corev1.ClusterIPNone,
 		Selector: Sorted(s.Spec.Selector),
 	}
+	out.Placeholder = placeholder(s)
 	if s.Spec.Type == corev1.ServiceTypeExternalName {
 		out.ExternalName = s.Spec.ExternalName
 	}
@@ -29,6 +34,11 @@ func service(r Reader, name types.NamespacedName) Service {
 		out.Ports = append(out.Ports, Port{Name: p.Name, Number: p.Port, Target: p.TargetPort.IntVal})
 	}
 	return out
+}
+
+func placeholder(s *corev1.Service) bool {
+	_, is := s.Labels[routeLabel]
+	return is
 }
 
 // servers reduces a Gateway object to facts.

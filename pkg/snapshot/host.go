@@ -48,6 +48,12 @@ type set map[types.NamespacedName]struct{}
 
 func (s set) add(n types.NamespacedName) { s[n] = struct{}{} }
 
+func (s set) addAll(others set) {
+	for n := range others {
+		s.add(n)
+	}
+}
+
 func (s set) sorted() []types.NamespacedName {
 	names := make([]types.NamespacedName, 0, len(s))
 	for n := range s {

@@ -13,11 +13,18 @@ import (
 //   - the Services of its splits,
 //   - the Secrets of its TLS blocks, in its own namespace,
 //   - the gateways of the scopes it uses, and the Services before their pods,
-//   - other Ingresses that claim its hosts.
+//   - other Ingresses that claim its hosts,
+//   - Ingresses to whose hosts its splits lead, with their Services, and so on.
 func Ingress(r Reader, cfg config.Config, ing *v1alpha1.Ingress) Snapshot {
 	rec := Record(r)
 	w := World{Config: cfg}
-	for _, name := range servicesOf(cfg, ing) {
+	services := set{}
+	services.addAll(servicesOf(cfg, ing))
+	found := targets(rec, cfg, ing)
+	for _, target := range found {
+		services.addAll(servicesOf(cfg, target))
+	}
+	for _, name := range services.sorted() {
 		w.Services = append(w.Services, service(rec, name))
 	}
 	for _, name := range secretsOf(ing) {
@@ -26,8 +33,8 @@ func Ingress(r Reader, cfg config.Config, ing *v1alpha1.Ingress) Snapshot {
 	w.External = gateways(rec, cfg, config.External, ing)
 	w.Local = gateways(rec, cfg, config.Local, ing)
 	w.Neighbours = neighbours(rec, cfg, ing)
-	w.Refs, w.HostKeys = rec.Refs(), rec.HostKeys()
-	return Snapshot{Ingress: ing, World: w}
+	w.Refs, w.HostKeys, w.TargetKeys = rec.Refs(), rec.HostKeys(), rec.TargetKeys()
+	return Snapshot{Ingress: ing, Targets: found, World: w}
 }
 
 // ScopeOf reads the visibility of a rule; unset means public, as Knative
@@ -42,8 +49,8 @@ func ScopeOf(rule v1alpha1.IngressRule) (config.Scope, bool) {
 	return "", false
 }
 
-// servicesOf lists the Services to look at, sorted.
-func servicesOf(cfg config.Config, ing *v1alpha1.Ingress) []types.NamespacedName {
+// servicesOf names the Services to look at.
+func servicesOf(cfg config.Config, ing *v1alpha1.Ingress) set {
 	names := set{}
 	for _, rule := range ing.Spec.Rules {
 		scope, known := ScopeOf(rule)
@@ -61,14 +68,23 @@ func servicesOf(cfg config.Config, ing *v1alpha1.Ingress) []types.NamespacedName
 			continue
 		}
 		for _, path := range rule.HTTP.Paths {
-			for _, split := range path.Splits {
-				if split.Percent != 0 || len(path.Splits) == 1 {
-					names.add(types.NamespacedName{Namespace: split.ServiceNamespace, Name: split.ServiceName})
-				}
+			for _, name := range backends(path) {
+				names.add(name)
 			}
 		}
 	}
-	return names.sorted()
+	return names
+}
+
+// backends are the Services of a path's splits that have a share.
+func backends(path v1alpha1.HTTPIngressPath) []types.NamespacedName {
+	out := make([]types.NamespacedName, 0, len(path.Splits))
+	for _, split := range path.Splits {
+		if split.Percent != 0 || len(path.Splits) == 1 {
+			out = append(out, types.NamespacedName{Namespace: split.ServiceNamespace, Name: split.ServiceName})
+		}
+	}
+	return out
 }
 
 func secretsOf(ing *v1alpha1.Ingress) []types.NamespacedName {

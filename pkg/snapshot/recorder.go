@@ -16,13 +16,13 @@ import (
 type Recorder struct {
 	Reader
 
-	seen map[Ref]struct{}
-	keys map[string]struct{}
+	seen          map[Ref]struct{}
+	keys, targets map[string]struct{}
 }
 
 // Record wraps a Reader.
 func Record(r Reader) *Recorder {
-	return &Recorder{Reader: r, seen: map[Ref]struct{}{}, keys: map[string]struct{}{}}
+	return &Recorder{Reader: r, seen: map[Ref]struct{}{}, keys: map[string]struct{}{}, targets: map[string]struct{}{}}
 }
 
 // Service implements Reader.
@@ -51,6 +51,15 @@ func (r *Recorder) Claimants(hostKey string) []*v1alpha1.Ingress {
 	r.keys[hostKey] = struct{}{}
 	return r.Reader.Claimants(hostKey)
 }
+
+// Targets returns the claimants of a host that a backend leads to.
+func (r *Recorder) Targets(hostKey string) []*v1alpha1.Ingress {
+	r.targets[hostKey] = struct{}{}
+	return r.Reader.Claimants(hostKey)
+}
+
+// TargetKeys lists by which targets were asked for, sorted.
+func (r *Recorder) TargetKeys() []string { return slices.Sorted(maps.Keys(r.targets)) }
 
 // HostKeys lists by which claimants were asked for, sorted.
 func (r *Recorder) HostKeys() []string { return slices.Sorted(maps.Keys(r.keys)) }

@@ -16,6 +16,10 @@ type Snapshot struct {
 	// Ingress is as it was read. It is never changed, and not seen after package
 	// model.
 	Ingress *v1alpha1.Ingress
+	// Targets are other Ingresses that may serve the hosts to which backends lead, and
+	// those to which theirs lead, by name. They are not changed, nor seen after package
+	// model, either.
+	Targets []*v1alpha1.Ingress
 	World   World
 }
 
@@ -36,6 +40,9 @@ type World struct {
 	// HostKeys are those that neighbours were looked for by, sorted: whoever comes to
 	// claim such a host, or gives it up, has to wake this Ingress.
 	HostKeys []string
+	// TargetKeys are those that Targets were looked for by, sorted: whatever changes in an
+	// Ingress that claims such a host has to wake this one.
+	TargetKeys []string
 }
 
 // Neighbour is another Ingress with the facts that decide who has a host.
@@ -72,6 +79,9 @@ type Service struct {
 	Headless     bool
 	Ports        []Port
 	Selector     []KV
+	// Placeholder: Serving keeps it for the name of a Route, and its Ingress says where
+	// requests go.
+	Placeholder bool
 }
 
 // Port is one port of a Service.

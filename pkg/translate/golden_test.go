@@ -98,6 +98,8 @@ type status struct {
 	Private  []plan.Address `json:"privateLoadBalancer"`
 	Findings []shown        `json:"findings,omitempty"`
 	Refs     []string       `json:"watched,omitempty"`
+	// Targets are keys of hosts to which backends lead.
+	Targets []string `json:"watchedHosts,omitempty"`
 }
 
 type shown struct {
@@ -124,6 +126,7 @@ func printed(t *testing.T, b *snapshot.Bundle, cfg config.Config) map[string]str
 		for _, ref := range s.World.Refs {
 			st.Refs = append(st.Refs, ref.Kind+" "+ref.Namespace+"/"+ref.Name)
 		}
+		st.Targets = s.World.TargetKeys
 		statuses = append(statuses, st)
 		sets = append(sets, r.Objects)
 	}

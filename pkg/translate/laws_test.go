@@ -109,7 +109,13 @@ func routeBreaches(h *v1alpha3.HTTPRoute) []string {
 		}
 		total += d.Weight
 	}
-	if len(h.Route) == 0 || (len(h.Route) > 1 && total != 100) || (len(h.Route) == 1 && total != 0) {
+	if h.DirectResponse != nil {
+		if len(h.Route) > 0 || h.Rewrite != nil || h.DirectResponse.Status != 404 {
+			out = append(out, "it answers directly, and does something else as well")
+		}
+		return out
+	}
+	if len(h.Route) == 0 || (len(h.Route) > 1 && total != model.Whole && total != model.FineWhole) || (len(h.Route) == 1 && total != 0) {
 		out = append(out, fmt.Sprintf("%d destinations weigh %d", len(h.Route), total))
 	}
 	for _, m := range h.Match {

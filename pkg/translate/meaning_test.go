@@ -44,14 +44,18 @@ func agree(t *testing.T, where string, cfg config.Config, r translate.Result, q 
 		if len(gateways) == 0 || unserved(r, kind) || yielded(r.Plan, kind, q.Host) {
 			continue
 		}
-		want, ok := asked.Match(scope, q)
+		match := asked.Match
+		if len(cfg.Istio.Local) == 0 {
+			match = asked.MatchResolved
+		}
+		want, ok := match(scope, q)
 		compareRoutes(t, fmt.Sprintf("%s, %s at %s", where, r.Model.Name, kind), q, want, ok, interpret(r.Objects, r.Plan, kind, q))
 	}
 	// In the mesh cluster-local rules come first.
-	want, ok := r.Model.Match(config.Local, q)
+	want, ok := r.Model.MatchResolved(config.Local, q)
 	if !ok {
-		want, ok = r.Model.Match(config.External, q)
-		ok = ok && (len(cfg.Istio.External) == 0 || inCluster(r.Model, q.Host))
+		want, ok = r.Model.MatchResolved(config.External, q)
+		ok = ok && (len(cfg.Istio.External) == 0 || cfg.Istio.ExternalInMesh || inCluster(r.Model, q.Host))
 	}
 	if yielded(r.Plan, plan.Mesh, q.Host) {
 		return
@@ -124,12 +128,15 @@ func compareRoutes(t *testing.T, where string, q model.Request, want model.Route
 }
 
 func sameRoute(want model.Route, got *v1alpha3.HTTPRoute) bool {
-	if len(want.Splits) != len(got.Route) || want.RewriteHost != got.GetRewrite().GetAuthority() {
+	if len(want.Splits) != len(got.Route) || want.RewriteHost != got.GetRewrite().GetAuthority() || want.NotFound != (got.DirectResponse != nil) {
 		return false
 	}
 	for i, s := range want.Splits {
-		d := got.Route[i].Destination
-		if d.Host != s.Backend.Host || d.Port.Number != s.Backend.Port {
+		d, weight := got.Route[i].Destination, got.Route[i].Weight
+		if d.Host != s.Backend.Host || d.Port.Number != s.Backend.Port || got.Route[i].GetHeaders().GetRequest().GetSet()["Host"] != s.RewriteHost {
+			return false
+		}
+		if len(want.Splits) > 1 && weight != s.Percent {
 			return false
 		}
 	}
@@ -185,7 +192,7 @@ func randomRequest(random *rand.Rand, m model.Model) model.Request {
 		for _, h := range vh.Hosts {
 			hosts = append(append(hosts, h.Name), h.Short...)
 		}
-		for _, r := range vh.Routes {
+		for _, r := range slices.Concat(vh.Routes, vh.Resolved()) {
 			headers = append(headers, r.Match.Headers...)
 			if r.Match.PathPrefix != "" {
 				paths = append(paths, r.Match.PathPrefix, r.Match.PathPrefix+"/more", r.Match.PathPrefix+"more")

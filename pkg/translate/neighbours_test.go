@@ -92,6 +92,16 @@ func TestLawsOfNeighbours(t *testing.T) {
 				if want := snapshot.HostKeys(snapshot.Claims(ing)); !slices.Equal(s.World.HostKeys, want) {
 					t.Errorf("%s: %s looks for neighbours by %v and is found by %v", dir, r.Model.Name, s.World.HostKeys, want)
 				}
+				// What targets are looked for by, those on the way lead to.
+				keys := snapshot.TargetKeys(ing)
+				for _, target := range s.Targets {
+					keys = append(keys, snapshot.TargetKeys(target)...)
+				}
+				for _, key := range s.World.TargetKeys {
+					if !slices.Contains(keys, key) {
+						t.Errorf("%s: %s looks for targets by %s, and is not found by it", dir, r.Model.Name, key)
+					}
+				}
 			}
 		}
 	}

@@ -56,13 +56,14 @@ func NewController(ctx context.Context, cmw configmap.Watcher) *controller.Impl 
 	if err := prepare(ctx, secrets); err != nil {
 		logger.Fatalw("Cannot prepare the caches", "error", err)
 	}
+	reader := listers.Reader{
+		Services:  serviceinformer.Get(ctx).Lister(),
+		Secrets:   secretinformer.Get(ctx).Lister(),
+		Gateways:  client.Gateways(ctx).Lister(),
+		Ingresses: ingressinformer.Get(ctx).Informer().GetIndexer(),
+	}
 	r := &Reconciler{
-		reader: listers.Reader{
-			Services:  serviceinformer.Get(ctx).Lister(),
-			Secrets:   secretinformer.Get(ctx).Lister(),
-			Gateways:  client.Gateways(ctx).Lister(),
-			Ingresses: ingressinformer.Get(ctx).Informer().GetIndexer(),
-		},
+		reader: reader,
 		writer: apply.NewWriter(kubeclient.Get(ctx), client.Get(ctx), apply.Caches{
 			Secrets:          secrets.GetIndexer(),
 			Gateways:         client.Gateways(ctx).Informer().GetIndexer(),
@@ -83,7 +84,9 @@ func NewController(ctx context.Context, cmw configmap.Watcher) *controller.Impl 
 	checker := readiness.New(ctx, logger.Named("probes"), sliceinformer.Get(ctx).Lister(), func(n types.NamespacedName) { impl.EnqueueKey(n) })
 	r.observer = checker
 	watch(ctx, impl, mine)
-	handle(ingresses, neighbours(r.reader.Claimants, func(ing *v1alpha1.Ingress) { impl.Enqueue(ing) }))
+	wake := func(ing *v1alpha1.Ingress) { impl.Enqueue(ing) }
+	handle(ingresses, neighbours(reader.Claimants, wake))
+	handle(ingresses, heads(reader.Leading, wake))
 	handle(sliceinformer.Get(ctx).Informer(), checker.Handler())
 	return impl
 }
@@ -112,8 +115,8 @@ func prepare(ctx context.Context, secrets cache.SharedIndexInformer) error {
 		client.DestinationRules(ctx).Informer(), client.VirtualServices(ctx).Informer())
 }
 
-// watch says what wakes an Ingress: itself, what it owns, and what it leads to. Neighbours
-// are watched by themselves.
+// watch says what wakes an Ingress: itself, what it owns, and what it leads to. Other
+// Ingresses are watched by themselves.
 func watch(ctx context.Context, impl *controller.Impl, mine func(any) bool) {
 	handle(ingressinformer.Get(ctx).Informer(), cache.FilteringResourceEventHandler{
 		FilterFunc: mine, Handler: controller.HandleAll(impl.Enqueue),

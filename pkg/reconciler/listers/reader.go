@@ -43,8 +43,13 @@ func (r Reader) Gateway(n types.NamespacedName) (*istiov1.Gateway, bool) {
 }
 
 // Claimants implements snapshot.Reader.
-func (r Reader) Claimants(hostKey string) []*v1alpha1.Ingress {
-	items, err := r.Ingresses.ByIndex(hostIndex, hostKey)
+func (r Reader) Claimants(hostKey string) []*v1alpha1.Ingress { return r.by(hostIndex, hostKey) }
+
+// Leading returns the Ingresses that may lead to a host of this HostKey, in any order.
+func (r Reader) Leading(hostKey string) []*v1alpha1.Ingress { return r.by(targetIndex, hostKey) }
+
+func (r Reader) by(index, key string) []*v1alpha1.Ingress {
+	items, err := r.Ingresses.ByIndex(index, key)
 	if err != nil {
 		panic(fmt.Sprintf("listers: the cache of Ingresses was not given its index: %v", err))
 	}
@@ -55,14 +60,21 @@ func (r Reader) Claimants(hostKey string) []*v1alpha1.Ingress {
 	return out
 }
 
-// hostIndex lists the Ingresses that claim a host without looking at all others.
-const hostIndex = "net-mesh.dev/host"
+// Indexes that list the Ingresses that claim a host, and those that lead to it, without
+// looking at all others.
+const (
+	hostIndex   = "net-mesh.dev/host"
+	targetIndex = "net-mesh.dev/target"
+)
 
 // Indexers are those that a cache of Ingresses needs for a Reader, from the start.
 func Indexers() cache.Indexers {
-	return cache.Indexers{hostIndex: func(o any) ([]string, error) {
-		return snapshot.HostKeys(snapshot.Claims(o.(*v1alpha1.Ingress))), nil
-	}}
+	return cache.Indexers{
+		hostIndex: func(o any) ([]string, error) {
+			return snapshot.HostKeys(snapshot.Claims(o.(*v1alpha1.Ingress))), nil
+		},
+		targetIndex: func(o any) ([]string, error) { return snapshot.TargetKeys(o.(*v1alpha1.Ingress)), nil },
+	}
 }
 
 // found drops the error: a cache knows only one, that it has no such object.

@@ -1,0 +1,74 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+func parseExternalInMesh(data map[string]string, istio *Istio) error {
+	switch value := strings.TrimSpace(data[externalInMeshKey]); {
+	case value == "":
+		return nil
+	case value == "true":
+		istio.ExternalInMesh = true
+		return nil
+	case value != "false":
+		return fmt.Errorf(`%s: %s: %q is neither "true" nor "false"`, IstioConfigMap, externalInMeshKey, value)
+	case len(istio.External) == 0:
+		return fmt.Errorf(`%s: %s: "false" and no external gateway would leave public hosts without any entry; write "true", or remove one of the two keys`,
+			IstioConfigMap, externalInMeshKey)
+	}
+	return nil
+}
+
+func parseExport(data map[string]string, istio *Istio) error {
+	var errs []error
+	read := func(key string) []string {
+		if strings.TrimSpace(data[key]) == "" {
+			return nil
+		}
+		to, err := ParseExportTo(data[key])
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %s: %w", IstioConfigMap, key, err))
+		}
+		return to
+	}
+	istio.Export.Default = read(exportKey)
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		namespace, is := strings.CutPrefix(key, exportPrefix)
+		if !is {
+			continue
+		}
+		if faults := validation.IsDNS1123Label(namespace); len(faults) > 0 {
+			errs = append(errs, fmt.Errorf("%s: %s: %q is not the name of a namespace: %s", IstioConfigMap, key, namespace, faults[0]))
+		}
+		if to := read(key); to != nil {
+			istio.Export.ByNamespace = append(istio.Export.ByNamespace, NamespaceExport{Namespace: namespace, To: to})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// ParseExportTo reads a list of namespaces, separated by commas: names, "." for that of the
+// Ingress, or "*" alone for all.
+func ParseExportTo(value string) ([]string, error) {
+	var out []string
+	for _, item := range strings.Split(value, ",") {
+		item = strings.TrimSpace(item)
+		if item != ExportAll && item != ExportOwn && len(validation.IsDNS1123Label(item)) > 0 {
+			return nil, fmt.Errorf(`%q is not the name of a namespace; want names separated by commas, "." for that of the Ingress, or "*" for all`, item)
+		}
+		out = append(out, item)
+	}
+	slices.Sort(out)
+	out = slices.Compact(out)
+	if len(out) > 1 && slices.Contains(out, ExportAll) {
+		return nil, fmt.Errorf(`"*" means all namespaces, so it stands alone; remove it, or the others`)
+	}
+	return out, nil
+}
