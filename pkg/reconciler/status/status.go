@@ -28,7 +28,7 @@ const (
 	APIFailed = "APIFailed"
 	// AwaitingProof: the data plane has not shown yet that it serves this.
 	AwaitingProof = "AwaitingProof"
-	// Assumed: nobody could be asked, in particular no sidecar.
+	// Assumed: nobody could be asked.
 	Assumed = "Assumed"
 )
 
@@ -92,7 +92,7 @@ func balancer(ing *v1alpha1.Ingress, findings []finding.Finding, p plan.Plan, s 
 func assumptions(a readiness.Assumed) string {
 	var messages []string
 	if len(a.Mesh) > 0 {
-		messages = append(messages, fmt.Sprintf("Not proven in the mesh: %s. Callers' sidecars serve this, and cannot be asked whether they know the routes yet. "+
+		messages = append(messages, fmt.Sprintf("Not proven in the mesh: %s. Callers' sidecars serve this, and none can be asked whether it knows the routes yet: neither has the controller a sidecar, nor is an observer configured where they are known. "+
 			"A call in the first seconds may get 404: call again. If it goes on, look for the host in \"istioctl proxy-config routes\" of the caller's pod",
 			strings.Join(a.Mesh, ", ")))
 	}
@@ -128,10 +128,12 @@ func report(ing *v1alpha1.Ingress, reason, message string) {
 func Serving(ing *v1alpha1.Ingress) bool { return ing.IsReady() }
 
 // Proven says whether this generation is served as its Plan wants it, as far as the
-// status tells: only then can a proof be spared.
-func Proven(ing *v1alpha1.Ingress, p plan.Plan) bool {
+// status tells: only then can a proof be spared. What the status calls assumed has to be all
+// that is assumed in the known State.
+func Proven(ing *v1alpha1.Ingress, p plan.Plan, known readiness.State) bool {
 	c := ing.Status.GetCondition(v1alpha1.IngressConditionLoadBalancerReady)
 	return Serving(ing) && c.IsTrue() && c.GetReason() != AwaitingProof &&
+		(c.GetReason() != Assumed || c.GetMessage() == assumptions(known.Assumed)) &&
 		same(ing.Status.PublicLoadBalancer, p.Public) && same(ing.Status.PrivateLoadBalancer, p.Private)
 }
 
