@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,84 +12,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/cache"
 	"knative.dev/networking/pkg/apis/networking/v1alpha1"
 
 	"github.com/net-mesh/net-mesh/pkg/observer"
 	"github.com/net-mesh/net-mesh/pkg/plan"
 )
-
-var (
-	own    = viewer{kind: ownSidecar}
-	remote = viewer{kind: anObserver, service: watching, address: first}
-	both   = Sidecars{Own: true, Namespace: "sys", Observers: []types.NamespacedName{watching}}
-)
-
-// mesh is sidecars that know hosts by their digest, from some time on.
-type mesh struct {
-	mu     sync.Mutex
-	routes map[viewer]map[string]string
-	broken map[viewer]error
-	// slow is how long an answer takes.
-	slow      time.Duration
-	questions []observer.Question
-	at        times
-}
-
-func (m *mesh) look(_ context.Context, by viewer, q observer.Question) ([]observer.Sight, error) {
-	m.at.note()
-	<-time.After(m.slow)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.questions = append(m.questions, q)
-	if err := m.broken[by]; err != nil {
-		return nil, err
-	}
-	var out []observer.Sight
-	for _, host := range q.Hosts {
-		s := observer.Sight{Status: 404}
-		if digest := m.routes[by][host]; digest != "" {
-			s = observer.Sight{Status: 200, Hash: "h1", Digest: digest}
-		}
-		out = append(out, s)
-	}
-	return out, nil
-}
-
-// tell has sidecars know a host.
-func (m *mesh) tell(host, digest string, all ...viewer) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, v := range all {
-		if m.routes == nil {
-			m.routes = map[viewer]map[string]string{}
-		}
-		if m.routes[v] == nil {
-			m.routes[v] = map[string]string{}
-		}
-		m.routes[v][host] = digest
-	}
-}
-
-func (m *mesh) fail(v viewer, err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.broken = map[viewer]error{v: err}
-}
-
-func (m *mesh) count() int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return len(m.questions)
-}
-
-// within is a checker that asks the mesh.
-func within(t *testing.T, s Sidecars, index cache.Indexer, m *mesh, data *answers, wake func(types.NamespacedName)) *Checker {
-	t.Helper()
-	c := checker(t, index, data.ask, wake)
-	c.sidecars, c.look = s, m.look
-	return c
-}
 
 // TestEverySidecarHasToKnow: the condition names the one that does not, and what it said.
 func TestEverySidecarHasToKnow(t *testing.T) {
@@ -290,7 +216,10 @@ func TestDeadSidecarsKeepNoWorker(t *testing.T) {
 		s.Observers = []types.NamespacedName{watching}
 		ctx, cancel := context.WithCancel(t.Context())
 		c := within(t, s, indexed(observers(pods...), slice("a", "IPv4", 8080, "10.0.0.1")), m, data, (&woken{}).wake)
-		c.look = func(context.Context, viewer, observer.Question) ([]observer.Sight, error) { <-ctx.Done(); return nil, ctx.Err() }
+		c.look = func(context.Context, viewer, observer.Question) ([]observer.Sight, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
 		check(t, c, inMesh)
 		pass(linger)
 		other := &v1alpha1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "other"}}
