@@ -76,8 +76,8 @@ func TestShippedImagesAreOurPrograms(t *testing.T) {
 			}
 		}
 	}
-	if found != 2 {
-		t.Errorf("%d images, want those of controller and webhook", found)
+	if found != 3 {
+		t.Errorf("%d images, want those of controller, observer and webhook", found)
 	}
 }
 

@@ -92,6 +92,7 @@ func (d *decider) expose(kind Kind, entries []Entry, s share) {
 		Kind: kind, Entries: entries, Hosts: slices.Compact(s.hosts), Routes: s.routes,
 		// Serving and Knative's conformance tests probe through sidecars too.
 		Probed: true,
+		Direct: kind == Mesh,
 		Hash:   d.model.Hash,
 	}
 	if kind == Mesh {

@@ -78,6 +78,9 @@ type Exposure struct {
 	Routes []model.Route `json:"routes"`
 	// Probed asks for a copy of each route that answers probes.
 	Probed bool `json:"probed"`
+	// Direct: not the backends but the proxies themselves answer probes, by one route
+	// before all others. So no backend is asked or woken, and no policy of one is in the way.
+	Direct bool `json:"direct,omitempty"`
 	// Hash is what a probe is answered with: Knative's hash of the Ingress.
 	Hash string `json:"hash"`
 	// Digest identifies this very exposure; it changes with anything above.
@@ -143,8 +146,8 @@ type Address struct {
 // entry has to pass it.
 type Probe struct {
 	Entry Entry `json:"entry"`
-	// Service and ServicePort lead to the gateway's pods; zero for the mesh, which
-	// is asked through a sidecar by the host itself.
+	// Service and ServicePort lead to the gateway's pods; zero for the mesh, where
+	// whoever has a sidecar can ask it.
 	Service     types.NamespacedName `json:"service"`
 	ServicePort int32                `json:"servicePort,omitempty"`
 	// PortName is the name of ServicePort, by which endpoints are found.
@@ -152,18 +155,26 @@ type Probe struct {
 	Scheme   Scheme `json:"scheme"`
 	// Host is sent as Host and, with HTTPS, as server name.
 	Host string `json:"host"`
-	Path string `json:"path"`
+	// Also are further hosts that have to pass, each by the same request.
+	Also []string `json:"also,omitempty"`
+	Path string   `json:"path"`
 	// Headers are to be sent besides those of every probe, because the route asks
 	// for them.
 	Headers []model.KV `json:"headers,omitempty"`
+	// ExportTo are the namespaces whose sidecars get to know the Exposure, Everywhere
+	// among them if all do; for gateways it has no meaning.
+	ExportTo []string `json:"exportTo,omitempty"`
 	// Expect says what counts as a pass.
 	Expect Expect `json:"expect"`
 	// Hash and Digest are what an answer carries in the headers K-Network-Hash and
-	// DigestHeader, the one from the backend, the other from the proxy; both are empty
-	// where a redirect is expected.
+	// DigestHeader, the one from the backend if there is one, the other from the proxy;
+	// both are empty where a redirect is expected.
 	Hash   string `json:"hash,omitempty"`
 	Digest string `json:"digest,omitempty"`
 }
+
+// Everywhere is Istio's word for all namespaces.
+const Everywhere = "*"
 
 // Scheme is the protocol of a Probe.
 type Scheme string
@@ -180,6 +191,8 @@ type Expect string
 const (
 	// ExpectHash: an answer with Digest, and with Hash if the backend knows of hashes.
 	ExpectHash Expect = "Hash"
+	// ExpectDirect: status 200 with Digest and Hash, from the proxy itself.
+	ExpectDirect Expect = "Direct"
 	// ExpectRedirect: status 301 or 308 to HTTPS, and no Digest: no route is reached.
 	ExpectRedirect Expect = "Redirect"
 )

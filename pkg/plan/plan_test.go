@@ -178,3 +178,26 @@ func TestDigestChangesWithAnythingRendered(t *testing.T) {
 		t.Error("digests:", one, two)
 	}
 }
+
+// TestEveryHostInTheMeshIsProved, by the one answer that precedes all routes: not so at
+// gateways, where what serves one host of an Exposure serves all.
+func TestEveryHostInTheMeshIsProved(t *testing.T) {
+	routes := []model.Route{
+		{Match: model.Match{PathPrefix: "/only", Headers: []model.KV{{Key: "Tag", Value: "x"}}}, Splits: []model.Split{{Backend: model.Backend{Host: "b", Port: 80}, Percent: 100}}},
+	}
+	m := model.Model{
+		Name: types.NamespacedName{Namespace: "ns", Name: "i"}, Hash: "h",
+		VirtualHosts: []model.VirtualHost{{Scope: config.Local, Hosts: []model.Host{alias}, Routes: routes}},
+	}
+	p, _ := plan.Decide(m, snapshot.World{})
+	want := []plan.Probe{{
+		Entry: plan.MeshEntry, Scheme: plan.HTTP, Host: "a.ns.svc.cluster.local", Also: []string{"a.ns", "a.ns.svc"}, Path: "/healthz",
+		ExportTo: []string{plan.Everywhere}, Expect: plan.ExpectDirect, Hash: "h", Digest: p.Exposures[0].Digest,
+	}}
+	if diff := cmp.Diff(want, p.Probes); diff != "" {
+		t.Error("(-want +got)", diff)
+	}
+	if !p.Exposures[0].Direct {
+		t.Error("backends would be asked")
+	}
+}

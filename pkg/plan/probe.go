@@ -15,12 +15,14 @@ const probePath = "/healthz"
 
 // probes plans a proof of every Exposure at every one of its entries. At a gateway
 // each port is a listener with a route table of its own, so each is proved; within
-// one table the routes of an Exposure arrive together, so one host of it will do.
+// one table the routes of an Exposure arrive together, so one host of it will do. In the
+// mesh each host is proved: a sidecar keeps one VirtualService for a name, and somebody
+// else's may have it.
 func (d *decider) probes() {
 	for _, e := range d.plan.Exposures {
 		for _, entry := range e.Entries {
 			if entry == MeshEntry {
-				d.plan.Probes = append(d.plan.Probes, e.probe(entry, e.Hosts))
+				d.plan.Probes = append(d.plan.Probes, e.meshProbe())
 				continue
 			}
 			d.atShared(e, entry)
@@ -101,6 +103,24 @@ func (e Exposure) probe(entry Entry, hosts []string) Probe {
 		Entry: entry, Scheme: HTTP, Host: concrete(hosts), Path: path, Headers: plainest.Headers,
 		Expect: ExpectHash, Hash: e.Hash, Digest: e.Digest,
 	}
+}
+
+// meshProbe asks for the direct answer, which precedes all routes and wants no path. The
+// plainest host comes first: when that is there, so are the others unless somebody has them.
+func (e Exposure) meshProbe() Probe {
+	p := Probe{
+		Entry: MeshEntry, Scheme: HTTP, Host: concrete(e.Hosts), Path: probePath, ExportTo: e.ExportTo,
+		Expect: ExpectDirect, Hash: e.Hash, Digest: e.Digest,
+	}
+	if p.ExportTo == nil {
+		p.ExportTo = []string{Everywhere}
+	}
+	for _, h := range e.Hosts {
+		if one := concrete([]string{h}); one != p.Host {
+			p.Also = append(p.Also, one)
+		}
+	}
+	return p
 }
 
 // URL is what the request asks for. The path is as Envoy will compare it, escapes and all.

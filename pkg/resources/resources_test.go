@@ -97,6 +97,47 @@ spec:
 	}
 }
 
+// TestRenderDirectAnswer: one route before all others, however many there are.
+func TestRenderDirectAnswer(t *testing.T) {
+	set := resources.Render(plan.Plan{
+		Owner: plan.Owner{Namespace: "ns", Name: "i"},
+		Exposures: []plan.Exposure{{
+			Name: "i-mesh", Kind: plan.Mesh, Entries: []plan.Entry{plan.MeshEntry}, Hosts: []string{"h"},
+			Probed: true, Direct: true, Hash: "hash", Digest: "digest",
+			Routes: []model.Route{
+				{Match: model.Match{PathPrefix: "/p"}, Splits: []model.Split{split("x", 100)}, Source: model.Source{Path: 1}},
+				{Splits: []model.Split{split("y", 100)}},
+			},
+		}},
+	})
+	want := `directResponse:
+  status: 200
+headers:
+  response:
+    set:
+      K-Network-Hash: hash
+      Net-Mesh-Digest: digest
+match:
+- headers:
+    K-Network-Hash:
+      exact: override
+    K-Network-Probe:
+      exact: probe
+name: i.probe
+`
+	routes := set.VirtualServices[0].Spec.Http
+	got, err := yaml.Marshal(routes[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Error("(-want +got)", diff)
+	}
+	if len(routes) != 3 || routes[1].Name != "i.0.1" || routes[2].Name != "i.0.0" {
+		t.Errorf("%d routes, want the answer and two others in their order", len(routes))
+	}
+}
+
 func TestSecretCopiesCarryOwnerAndOrigin(t *testing.T) {
 	set := resources.Render(plan.Plan{
 		Owner:  plan.Owner{Namespace: "ns", Name: "i"},

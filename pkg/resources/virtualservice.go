@@ -24,8 +24,11 @@ func virtualService(p plan.Plan, e plan.Exposure) *istiov1.VirtualService {
 	for _, entry := range e.Entries {
 		out.Spec.Gateways = append(out.Spec.Gateways, string(entry))
 	}
+	if e.Probed && e.Direct {
+		out.Spec.Http = append(out.Spec.Http, direct(p.Owner.Name, e))
+	}
 	for _, r := range e.Routes {
-		if e.Probed {
+		if e.Probed && !e.Direct {
 			out.Spec.Http = append(out.Spec.Http, probed(p.Owner.Name, r, e))
 		}
 		out.Spec.Http = append(out.Spec.Http, httpRoute(p.Owner.Name, r))
@@ -72,6 +75,22 @@ func probed(ingress string, r model.Route, e plan.Exposure) *v1alpha3.HTTPRoute 
 	out.Name += ".probe"
 	out.Headers.Response = &v1alpha3.Headers_HeaderOperations{Set: map[string]string{plan.DigestHeader: e.Digest}}
 	return out
+}
+
+// direct answers who asks for the hash of the Ingress, for any path, and names the Exposure.
+// Other probes go on to the backend: another value of the hash is the asker's own, and is to
+// come back from there. Envoy sets a route's headers on answers of its own too.
+func direct(ingress string, e plan.Exposure) *v1alpha3.HTTPRoute {
+	return &v1alpha3.HTTPRoute{
+		Name: ingress + ".probe",
+		Match: match(model.Match{Headers: []model.KV{
+			{Key: header.ProbeKey, Value: header.ProbeValue}, {Key: header.HashKey, Value: header.HashValueOverride},
+		}}),
+		DirectResponse: &v1alpha3.HTTPDirectResponse{Status: 200},
+		Headers: &v1alpha3.Headers{Response: &v1alpha3.Headers_HeaderOperations{Set: map[string]string{
+			header.HashKey: e.Hash, plan.DigestHeader: e.Digest,
+		}}},
+	}
 }
 
 func destination(s model.Split, of int) *v1alpha3.HTTPRouteDestination {

@@ -63,12 +63,19 @@ func breaches(r translate.Result) []string {
 		if mesh := slices.Contains(vs.Spec.Gateways, "mesh"); mesh != (kind == plan.Mesh) || (mesh && len(vs.Spec.Gateways) > 1) {
 			say("mesh and gateways are mixed: %v", vs.Spec.Gateways)
 		}
-		for _, h := range vs.Spec.Http {
+		routes := vs.Spec.Http
+		if kind == plan.Mesh {
+			if !isDirect(routes[0], r.Model.Hash) {
+				say("it does not begin with the answer to probes")
+			}
+			routes = routes[1:]
+		}
+		for _, h := range routes {
 			for _, broken := range routeBreaches(h) {
 				say("route %s: %s", h.Name, broken)
 			}
 		}
-		for _, broken := range probeBreaches(vs.Spec.Http, r.Model.Hash) {
+		for _, broken := range probeBreaches(routes, kind, r.Model.Hash) {
 			say("%s", broken)
 		}
 	}
@@ -126,12 +133,31 @@ func routeBreaches(h *v1alpha3.HTTPRoute) []string {
 	return out
 }
 
-// probeBreaches wants every route preceded by its copy for probes.
-func probeBreaches(routes []*v1alpha3.HTTPRoute, hash string) []string {
+// isDirect: the sidecar itself answers who asks for the hash, whatever the path.
+func isDirect(h *v1alpha3.HTTPRoute, hash string) bool {
+	if len(h.Match) != 1 || len(h.Route) > 0 || h.GetDirectResponse().GetStatus() != 200 || h.Match[0].Uri != nil {
+		return false
+	}
+	asked, answered := h.Match[0].Headers, h.GetHeaders().GetResponse().GetSet()
+	return len(asked) == 2 && asked["K-Network-Probe"].GetExact() == "probe" && asked["K-Network-Hash"].GetExact() == "override" &&
+		len(answered) == 2 && answered["K-Network-Hash"] == hash && answered[plan.DigestHeader] != ""
+}
+
+// probeBreaches wants every route at a gateway preceded by its copy for probes, and none in
+// the mesh.
+func probeBreaches(routes []*v1alpha3.HTTPRoute, kind plan.Kind, hash string) []string {
+	var out []string
+	if kind == plan.Mesh {
+		for _, route := range routes {
+			if strings.HasSuffix(route.Name, ".probe") {
+				out = append(out, "route "+route.Name+" is another answer to probes")
+			}
+		}
+		return out
+	}
 	if len(routes)%2 != 0 {
 		return []string{"not every route has a copy for probes"}
 	}
-	var out []string
 	for i := 0; i < len(routes); i += 2 {
 		probe, route := routes[i], routes[i+1]
 		if probe.Name != route.Name+".probe" ||

@@ -72,7 +72,7 @@ func TestProductImages(t *testing.T) {
 		t.Fatal(err)
 	}
 	images, packages := productImages(manifest)
-	if want := []string{"./cmd/controller", "./cmd/webhook"}; !slices.Equal(packages, want) {
+	if want := []string{"./cmd/controller", "./cmd/observer", "./cmd/webhook"}; !slices.Equal(packages, want) {
 		t.Errorf("packages %v, want %v", packages, want)
 	}
 	loaded := map[string]string{}

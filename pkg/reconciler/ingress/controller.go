@@ -2,6 +2,7 @@ package ingress
 
 import (
 	"context"
+	"os"
 
 	istiov1 "istio.io/client-go/pkg/apis/networking/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -81,7 +82,11 @@ func NewController(ctx context.Context, cmw configmap.Watcher) *controller.Impl 
 		return controller.Options{ConfigStore: store, PromoteFilterFunc: mine, AgentName: agent}
 	})
 	r.tracker = impl.Tracker
-	checker := readiness.New(ctx, logger.Named("probes"), sliceinformer.Get(ctx).Lister(), func(n types.NamespacedName) { impl.EnqueueKey(n) })
+	sidecars, err := readiness.ParseSidecars(os.Getenv, system.Namespace())
+	if err != nil {
+		logger.Fatalw("Cannot tell which sidecars are to be asked", "error", err)
+	}
+	checker := readiness.New(ctx, logger.Named("probes"), sidecars, sliceinformer.Get(ctx).Lister(), func(n types.NamespacedName) { impl.EnqueueKey(n) })
 	r.observer = checker
 	watch(ctx, impl, mine)
 	wake := func(ing *v1alpha1.Ingress) { impl.Enqueue(ing) }

@@ -29,6 +29,7 @@ import (
 // observer is the part of a readiness.Checker that the loop needs.
 type observer interface {
 	Check(ctx context.Context, ing *v1alpha1.Ingress, p plan.Plan) (readiness.State, error)
+	Known(p plan.Plan) readiness.State
 	Forget(ing types.NamespacedName)
 }
 
@@ -91,12 +92,13 @@ func (r *Reconciler) ObserveDeletion(_ context.Context, key types.NamespacedName
 // observe spares the proof where nothing was written, nothing is left to be taken away, and
 // the status tells of one: a new leader need not ask for thousands of Ingresses. As long as
 // something older is left, the status may tell of the proof of that: what is written now may
-// be from an attempt that failed before it was reported.
+// be from an attempt that failed before it was reported. What was assumed is proven as soon
+// as there is somebody to be asked.
 func (r *Reconciler) observe(ctx context.Context, ing *v1alpha1.Ingress, p plan.Plan, c apply.Changes) (readiness.State, error) {
 	if c.Wrote() {
 		r.observer.Forget(name(ing))
-	} else if !c.Leaves() && status.Proven(ing, p) {
-		return readiness.Known(p), nil
+	} else if known := r.observer.Known(p); !c.Leaves() && status.Proven(ing, p, known) {
+		return known, nil
 	}
 	return r.observer.Check(ctx, ing, p)
 }

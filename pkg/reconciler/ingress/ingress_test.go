@@ -35,10 +35,13 @@ type seen struct {
 
 func (s seen) Check(_ context.Context, _ *v1alpha1.Ingress, p plan.Plan) (readiness.State, error) {
 	if s.state.Ready {
-		return readiness.Known(p), nil
+		return s.Known(p), nil
 	}
 	return s.state, s.err
 }
+
+// Known is that nobody can be asked about the mesh.
+func (seen) Known(p plan.Plan) readiness.State { return (&readiness.Checker{}).Known(p) }
 
 func (seen) Forget(types.NamespacedName) {}
 

@@ -9,6 +9,7 @@ import (
 	"knative.dev/networking/pkg/http/header"
 	"knative.dev/networking/pkg/prober"
 
+	"github.com/net-mesh/net-mesh/pkg/observer"
 	"github.com/net-mesh/net-mesh/pkg/plan"
 )
 
@@ -23,6 +24,14 @@ func (f *fault) line(p plan.Probe, address string) string {
 	return fmt.Sprintf("pod %s of Service %s, which %s for %s at Gateway %s (wanted %s)",
 		address, p.Service, f.did, p.URL(), p.Entry, f.wanted)
 }
+
+// lineOf tells of the fault of a sidecar.
+func (f *fault) lineOf(by viewer, p plan.Probe) string {
+	return fmt.Sprintf("%s, which %s for %s in the mesh (wanted %s)", by, f.did, p.URL(), f.wanted)
+}
+
+// unanswered is what is known before the first answer.
+func unanswered(p plan.Probe) fault { return fault{did: "has not answered yet", wanted: wanted(p)} }
 
 const thisGeneration = "this generation"
 
@@ -67,6 +76,23 @@ func generation(p plan.Probe, r *http.Response) *fault {
 		return &fault{did: did + " of this generation", wanted: "an answer of the backend"}
 	}
 	return nil
+}
+
+// direct passes an answer that the sidecar gave by itself: status, hash and digest are all
+// of the wanted VirtualService, since no backend had a part in it.
+func direct(p plan.Probe, s observer.Sight) *fault {
+	did := fmt.Sprintf("answered %d", s.Status)
+	switch {
+	case s.Fault != "":
+		did = "gave no answer (" + s.Fault + ")"
+	case s.Digest != "" && s.Digest != p.Digest:
+		did += " of another generation"
+	case s.Digest == p.Digest && s.Hash != p.Hash:
+		did += " with another " + header.HashKey
+	case s.Digest == p.Digest && s.Status == http.StatusOK:
+		return nil
+	}
+	return &fault{did: did, wanted: thisGeneration}
 }
 
 // redirect passes the redirect of a listener. It precedes all routes, so it has no digest;

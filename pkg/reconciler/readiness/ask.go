@@ -5,15 +5,14 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
-	"syscall"
 	"time"
 
 	"knative.dev/networking/pkg/http/header"
 	"knative.dev/networking/pkg/prober"
 
+	"github.com/net-mesh/net-mesh/pkg/observer"
 	"github.com/net-mesh/net-mesh/pkg/plan"
 )
 
@@ -72,22 +71,10 @@ func (h headersOnly) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// reason is the cause of a failure without what differs each time, such as our own port.
+// reason is the cause of a failure in words that are the same each time.
 func reason(err error) string {
 	if slow := net.Error(nil); errors.As(err, &slow) && slow.Timeout() {
 		return "timed out after " + timeout.String()
 	}
-	if number := syscall.Errno(0); errors.As(err, &number) {
-		return number.Error()
-	}
-	if errors.Is(err, io.EOF) {
-		return "connection closed"
-	}
-	if op := (*net.OpError)(nil); errors.As(err, &op) {
-		return op.Err.Error()
-	}
-	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
-		err = inner
-	}
-	return err.Error()
+	return observer.Reason(err)
 }

@@ -55,7 +55,7 @@ func TestAgainstGateways(t *testing.T) {
 	one.serves.Store(true)
 	ctx, cancel := context.WithCancel(t.Context())
 	woken := make(chan types.NamespacedName, 100)
-	c := New(ctx, zap.NewNop().Sugar(), discovery.NewEndpointSliceLister(indexed(one.slice("a"), two.slice("b"))),
+	c := New(ctx, zap.NewNop().Sugar(), Sidecars{}, discovery.NewEndpointSliceLister(indexed(one.slice("a"), two.slice("b"))),
 		func(n types.NamespacedName) { woken <- n })
 	if s := check(t, c, atHTTP); s.Ready || len(s.Waiting) != 2 {
 		t.Fatalf("got %+v, want both pods awaited", s)

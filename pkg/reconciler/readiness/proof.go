@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/net-mesh/net-mesh/pkg/plan"
 )
@@ -21,7 +22,9 @@ type proof struct {
 	// of identifies the probes.
 	of     string
 	probes []plan.Probe
-	done   bool
+	// services are those whose pods are asked.
+	services sets.Set[types.NamespacedName]
+	done     bool
 
 	// missing has a line for each probe that no pod could be asked.
 	missing []string
@@ -38,40 +41,61 @@ type proof struct {
 	cancel context.CancelFunc
 }
 
-// question is one request to one pod, repeated until it is answered rightly.
+// question is one request to one pod or sidecar, repeated until it is answered rightly, and
+// then for the next host if there is one.
 type question struct {
 	target
 	proof *proof
 	// ctx ends when the answer is no longer of interest.
 	ctx    context.Context
 	cancel context.CancelFunc
-	// tries belongs to the worker that has the question.
+	// tries belongs to the worker or the round that has the question.
 	tries int
 
-	// passed and fault are guarded by the Checker's mutex.
+	// What follows is guarded by the Checker's mutex. next is the host that is asked for,
+	// by its number among those of the probe.
+	next   int
 	passed bool
 	fault  fault
 }
 
-// target is a probe, by its number, at one address of one pod. Addresses are used again,
-// so the pod has a part in it.
+// target is a probe, by its number, at one pod, or through a sidecar.
 type target struct {
-	probe   int
-	address string
-	pod     types.UID
+	probe int
+	pod
+	by viewer
 }
 
-func newProof(ctx context.Context, ing types.NamespacedName, of string, probes []plan.Probe) *proof {
-	p := &proof{ing: ing, of: of, probes: probes, toldAt: time.Now()}
+// pod is one address of one pod. Addresses are used again, so the pod has a part in it.
+type pod struct {
+	address string
+	uid     types.UID
+}
+
+func newProof(ctx context.Context, ing types.NamespacedName, of string, probes []plan.Probe, services sets.Set[types.NamespacedName]) *proof {
+	p := &proof{ing: ing, of: of, probes: probes, services: services, toldAt: time.Now()}
 	p.ctx, p.cancel = context.WithCancel(ctx)
 	return p
 }
 
 func (p *proof) question(t target) *question {
-	q := &question{target: t, proof: p, fault: fault{did: "has not answered yet", wanted: wanted(p.probes[t.probe])}}
+	q := &question{target: t, proof: p, fault: unanswered(p.probes[t.probe])}
 	q.ctx, q.cancel = context.WithCancel(p.ctx)
 	return q
 }
+
+// line tells of a question as of something that is waited for.
+func (q *question) line() string {
+	p := q.proof.probes[q.probe]
+	p.Host = hosts(p)[q.next]
+	if q.by.kind != noSidecar {
+		return q.fault.lineOf(q.by, p)
+	}
+	return q.fault.line(p, q.address)
+}
+
+// hosts are all that a probe is about.
+func hosts(p plan.Probe) []string { return append([]string{p.Host}, p.Also...) }
 
 // conclude keeps that the probes have been passed, and nothing else.
 func (p *proof) conclude() {
@@ -89,7 +113,7 @@ func (p *proof) end() {
 }
 
 func (p *proof) concerns(service types.NamespacedName) bool {
-	return slices.ContainsFunc(p.probes, func(probe plan.Probe) bool { return probe.Service == service })
+	return p.services.Has(service)
 }
 
 // waiting has a line for each thing that is awaited; none is left when all is proven. It is
@@ -103,7 +127,7 @@ func (p *proof) waiting() []string {
 		switch {
 		case q.passed:
 		case len(lines) < mostLines:
-			lines = append(lines, q.fault.line(p.probes[q.probe], q.address))
+			lines = append(lines, q.line())
 		default:
 			more++
 		}

@@ -1,9 +1,10 @@
 // Package readiness answers: has the data plane got it?
 //
 // Gateways are asked: each port of each pod of a gateway gets a request that only the
-// wanted generation of an exposure answers rightly, until it does. What is asked comes from
-// the Plan alone. Sidecars cannot be asked yet: what they serve is assumed, and State says
-// so.
+// wanted generation of an exposure answers rightly, until it does. So are sidecars: that of
+// this process, and those of observers. What is asked comes from the Plan alone, who is
+// asked in the mesh from the settings of the process. Where there is no sidecar to be asked
+// the mesh is assumed to serve, and State says so.
 package readiness
 
 import (
@@ -20,6 +21,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"knative.dev/networking/pkg/apis/networking/v1alpha1"
 
+	"github.com/net-mesh/net-mesh/pkg/observer"
 	"github.com/net-mesh/net-mesh/pkg/plan"
 )
 
@@ -36,7 +38,8 @@ type State struct {
 // Assumed are hosts by why nobody could be asked. Of a name and its abbreviations only the
 // name is there.
 type Assumed struct {
-	// Mesh: sidecars serve them.
+	// Mesh: sidecars serve them, and neither this process nor an observer has one that
+	// gets to know them.
 	Mesh []string
 	// Gateways: their gateways answer nobody without a client's certificate.
 	Gateways []string
@@ -48,9 +51,12 @@ type Checker struct {
 	logger *zap.SugaredLogger
 	slices discovery.EndpointSliceLister
 	// ask puts one question to one pod; nil is a pass.
-	ask   func(ctx context.Context, p plan.Probe, address string) *fault
-	queue workqueue.TypedDelayingInterface[*question]
-	// working is done when no worker is left.
+	ask func(ctx context.Context, p plan.Probe, address string) *fault
+	// sidecars are whom the mesh is asked through, by look.
+	sidecars Sidecars
+	look     func(ctx context.Context, by viewer, q observer.Question) ([]observer.Sight, error)
+	queue    workqueue.TypedDelayingInterface[*question]
+	// working is done when no worker and no round is left.
 	working sync.WaitGroup
 
 	// mu guards what follows, and all proofs. It is held while wake is called, so that
@@ -60,17 +66,21 @@ type Checker struct {
 	proofs map[types.NamespacedName]*proof
 	// busy counts the requests under way by the address of the pod.
 	busy map[string]int
+	// rounds are the questions to sidecars that wait for the next request.
+	rounds map[viewer]*round
 }
 
-// New returns a Checker that finds gateway pods with the lister and calls wake for an
-// Ingress of which there is news. wake must neither block nor call the Checker. Probing
-// ends with the context.
-func New(ctx context.Context, logger *zap.SugaredLogger, lister discovery.EndpointSliceLister, wake func(types.NamespacedName)) *Checker {
+// New returns a Checker that asks the sidecars for the mesh, finds pods with the lister and
+// calls wake for an Ingress of which there is news. wake must neither block nor call the
+// Checker. Probing ends with the context.
+func New(ctx context.Context, logger *zap.SugaredLogger, sidecars Sidecars, lister discovery.EndpointSliceLister, wake func(types.NamespacedName)) *Checker {
 	c := &Checker{
 		ctx: ctx, logger: logger, slices: lister, ask: ask, wake: wake,
+		sidecars: sidecars, look: sidecars.look(),
 		queue:  workqueue.NewTypedDelayingQueue[*question](),
 		proofs: map[types.NamespacedName]*proof{},
 		busy:   map[string]int{},
+		rounds: map[viewer]*round{},
 	}
 	for range workers {
 		c.working.Go(c.work)
@@ -82,7 +92,7 @@ func New(ctx context.Context, logger *zap.SugaredLogger, lister discovery.Endpoi
 // Check says whether what the Plan exposes is served, and starts to find out if that is
 // not known. The callback of the Checker tells when to ask again.
 func (c *Checker) Check(_ context.Context, ing *v1alpha1.Ingress, p plan.Plan) (State, error) {
-	probes, assumed := sorted(p)
+	probes, assumed := c.sorted(p)
 	state := State{Assumed: assumed}
 	var err error
 	switch {
@@ -108,14 +118,14 @@ func (c *Checker) prove(ing types.NamespacedName, probes []plan.Probe) ([]string
 	p := c.proofs[ing]
 	if p == nil || p.of != of {
 		c.forget(ing)
-		p = newProof(c.ctx, ing, of, probes)
+		p = newProof(c.ctx, ing, of, probes, c.services(probes))
 		c.proofs[ing] = p
 	}
 	if p.done {
 		return nil, nil
 	}
 	if err := c.refresh(p); err != nil {
-		return nil, fmt.Errorf("cannot find the pods of the gateways: %w", err)
+		return nil, fmt.Errorf("cannot find the pods to be asked: %w", err)
 	}
 	waiting := p.waiting()
 	if len(waiting) == 0 {
@@ -126,8 +136,8 @@ func (c *Checker) prove(ing types.NamespacedName, probes []plan.Probe) ([]string
 }
 
 // Known is the State of a Plan that has been proven before.
-func Known(p plan.Plan) State {
-	_, assumed := sorted(p)
+func (c *Checker) Known(p plan.Plan) State {
+	_, assumed := c.sorted(p)
 	return State{Ready: true, Assumed: assumed}
 }
 
@@ -157,7 +167,7 @@ func (c *Checker) PodsChanged(service types.NamespacedName) {
 			continue
 		}
 		if err := c.refresh(p); err != nil {
-			c.logger.Errorw("Cannot find the pods of a gateway", "service", service, "error", err)
+			c.logger.Errorw("Cannot find the pods of a Service", "service", service, "error", err)
 			continue
 		}
 		c.news(p)

@@ -82,7 +82,7 @@ var notFound = &fault{did: "answered 404", wanted: thisGeneration}
 func checker(t *testing.T, index cache.Indexer, ask func(context.Context, plan.Probe, string) *fault, wake func(types.NamespacedName)) *Checker {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	c := New(ctx, zap.NewNop().Sugar(), discovery.NewEndpointSliceLister(index), wake)
+	c := New(ctx, zap.NewNop().Sugar(), Sidecars{}, discovery.NewEndpointSliceLister(index), wake)
 	c.ask = ask
 	t.Cleanup(func() {
 		cancel()
@@ -128,13 +128,14 @@ func TestWhatCannotBeAskedIsAssumed(t *testing.T) {
 	p := planned(atHTTP, withHeader, atMesh)
 	p.Exposures = append(p.Exposures, plan.Exposure{Entries: []plan.Entry{"ns/mutual"}, Hosts: []string{"mutual.example.com"}, Digest: "d3"})
 	p.Exposures = append(p.Exposures, plan.Exposure{Entries: []plan.Entry{plan.MeshEntry}, Hosts: []string{"hello.apps", "hello.apps.svc", "hello.apps.svc.cluster.local", "a.com", "a.com.au"}})
-	ask, assumed := sorted(p)
+	c := &Checker{}
+	ask, assumed := c.sorted(p)
 	want := Assumed{Mesh: []string{"a.com", "a.com.au", "hello.apps.svc.cluster.local"}, Gateways: []string{"mutual.example.com"}}
 	if diff := cmp.Diff(want, assumed); diff != "" || len(ask) != 2 {
 		t.Errorf("%d asked, assumed (-want +got):\n%s", len(ask), diff)
 	}
 	redirected := plan.Probe{Entry: "ns/gateway", Host: "r.example.com", Expect: plan.ExpectRedirect}
-	if _, assumed := sorted(planned(redirected)); len(assumed.Mesh)+len(assumed.Gateways) != 0 {
+	if _, assumed := c.sorted(planned(redirected)); len(assumed.Mesh)+len(assumed.Gateways) != 0 {
 		t.Errorf("assumed %v though a redirect proves it", assumed)
 	}
 }

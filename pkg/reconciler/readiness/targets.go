@@ -14,23 +14,25 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/net-mesh/net-mesh/pkg/observer"
 	"github.com/net-mesh/net-mesh/pkg/plan"
 )
 
-// sorted separates the probes that gateways can be asked from the hosts that are taken on
-// trust: those of sidecars, and those at gateways that answer nobody, for want of a client
-// certificate.
-func sorted(p plan.Plan) (ask []plan.Probe, assumed Assumed) {
+// sorted separates the probes that somebody can be asked from the hosts that are taken on
+// trust: those of sidecars, if none that gets to know them can be asked, and those at
+// gateways that answer nobody, for want of a client certificate.
+func (c *Checker) sorted(p plan.Plan) (ask []plan.Probe, assumed Assumed) {
 	for _, probe := range p.Probes {
-		if probe.Entry != plan.MeshEntry {
+		if probe.Entry != plan.MeshEntry || c.sidecars.see(probe) {
 			ask = append(ask, probe)
 		}
 	}
 	for _, e := range p.Exposures {
 		switch {
+		case slices.ContainsFunc(ask, func(probe plan.Probe) bool { return proves(probe, e) }):
 		case slices.Contains(e.Entries, plan.MeshEntry):
 			assumed.Mesh = append(assumed.Mesh, e.Hosts...)
-		case !slices.ContainsFunc(ask, func(probe plan.Probe) bool { return proves(probe, e) }):
+		default:
 			assumed.Gateways = append(assumed.Gateways, e.Hosts...)
 		}
 	}
@@ -56,7 +58,15 @@ func proves(p plan.Probe, e plan.Exposure) bool {
 // but missing.
 func (c *Checker) targets(probes []plan.Probe) (targets []target, missing []string, err error) {
 	for i, p := range probes {
-		of, err := c.pods(i, p)
+		if p.Entry == plan.MeshEntry {
+			of, nobody, err := c.inMesh(i, p)
+			if err != nil {
+				return nil, nil, err
+			}
+			targets, missing = append(targets, of...), append(missing, nobody...)
+			continue
+		}
+		of, err := c.pods(p.Service, p.PortName)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -64,50 +74,85 @@ func (c *Checker) targets(probes []plan.Probe) (targets []target, missing []stri
 			missing = append(missing, fmt.Sprintf("a ready pod behind port %d of Service %s, to serve %s at Gateway %s",
 				p.ServicePort, p.Service, p.Host, p.Entry))
 		}
-		targets = append(targets, of...)
+		for _, pod := range of {
+			targets = append(targets, target{probe: i, pod: pod})
+		}
 	}
 	return targets, missing, nil
 }
 
-// pods are the ready pods behind the port of a probe, at each of their addresses: where a
-// Service has two families, callers come by both. Slices say what the port is called in
-// the Service and what number the pod has given it.
-func (c *Checker) pods(probe int, p plan.Probe) ([]target, error) {
-	all, err := c.slices.EndpointSlices(p.Service.Namespace).List(labels.SelectorFromSet(labels.Set{
-		discoveryv1.LabelServiceName: p.Service.Name,
+// inMesh are the sidecars that a probe has to pass.
+func (c *Checker) inMesh(probe int, p plan.Probe) (targets []target, missing []string, err error) {
+	if c.sidecars.ownSees(p) {
+		targets = append(targets, target{probe: probe, by: viewer{kind: ownSidecar}})
+	}
+	for _, service := range c.sidecars.observersOf(p) {
+		of, err := c.pods(service, observer.PortName)
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(of) == 0 {
+			missing = append(missing, fmt.Sprintf("a ready pod of observer %s, to see %s in the mesh", service, p.Host))
+		}
+		for _, pod := range of {
+			targets = append(targets, target{probe: probe, pod: pod, by: viewer{kind: anObserver, service: service, address: pod.address}})
+		}
+	}
+	return targets, missing, nil
+}
+
+// services are those whose pods the probes are put to.
+func (c *Checker) services(probes []plan.Probe) sets.Set[types.NamespacedName] {
+	out := sets.New[types.NamespacedName]()
+	for _, p := range probes {
+		if p.Entry == plan.MeshEntry {
+			out.Insert(c.sidecars.observersOf(p)...)
+			continue
+		}
+		out.Insert(p.Service)
+	}
+	return out
+}
+
+// pods are the ready pods behind a port of a Service, at each of their addresses: where a
+// Service has two families, callers come by both. Slices say what the port is called in the
+// Service and what number the pod has given it.
+func (c *Checker) pods(service types.NamespacedName, port string) ([]pod, error) {
+	all, err := c.slices.EndpointSlices(service.Namespace).List(labels.SelectorFromSet(labels.Set{
+		discoveryv1.LabelServiceName: service.Name,
 	}))
 	if err != nil {
 		return nil, err
 	}
 	// A pod may be in two slices for a moment.
-	found := sets.New[target]()
+	found := sets.New[pod]()
 	for _, slice := range all {
-		for _, port := range slice.Ports {
-			if port.Port == nil || portName(port) != p.PortName {
+		for _, p := range slice.Ports {
+			if p.Port == nil || portName(p) != port {
 				continue
 			}
 			for _, e := range slice.Endpoints {
-				found.Insert(at(probe, e, *port.Port)...)
+				found.Insert(at(e, *p.Port)...)
 			}
 		}
 	}
-	return slices.SortedFunc(maps.Keys(found), func(a, b target) int {
-		return cmp.Or(strings.Compare(a.address, b.address), strings.Compare(string(a.pod), string(b.pod)))
+	return slices.SortedFunc(maps.Keys(found), func(a, b pod) int {
+		return cmp.Or(strings.Compare(a.address, b.address), strings.Compare(string(a.uid), string(b.uid)))
 	}), nil
 }
 
 // at is an endpoint if it is ready. Unknown counts as ready, as the API defines it.
-func at(probe int, e discoveryv1.Endpoint, port int32) []target {
+func at(e discoveryv1.Endpoint, port int32) []pod {
 	if e.Conditions.Ready != nil && !*e.Conditions.Ready {
 		return nil
 	}
-	var pod types.UID
+	var uid types.UID
 	if e.TargetRef != nil {
-		pod = e.TargetRef.UID
+		uid = e.TargetRef.UID
 	}
-	var out []target
+	var out []pod
 	for _, ip := range e.Addresses {
-		out = append(out, target{probe: probe, address: net.JoinHostPort(ip, strconv.Itoa(int(port))), pod: pod})
+		out = append(out, pod{address: net.JoinHostPort(ip, strconv.Itoa(int(port))), uid: uid})
 	}
 	return out
 }

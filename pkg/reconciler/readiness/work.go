@@ -36,9 +36,14 @@ func (c *Checker) try(q *question) {
 	if q.ctx.Err() != nil {
 		return
 	}
+	if q.by.kind != noSidecar {
+		c.join(q)
+		return
+	}
 	if c.enter(q.address) {
 		f := c.ask(q.ctx, q.proof.probes[q.probe], q.address)
-		if !c.leave(q, f) {
+		c.leave(q.address)
+		if c.note(q, f) != again {
 			return
 		}
 	}
@@ -57,25 +62,52 @@ func (c *Checker) enter(address string) bool {
 	return true
 }
 
-// leave takes an answer down, and says whether to ask again.
-func (c *Checker) leave(q *question, f *fault) bool {
+// leave ends what enter has begun.
+func (c *Checker) leave(address string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.busy[q.address]--; c.busy[q.address] == 0 {
-		delete(c.busy, q.address)
+	if c.busy[address]--; c.busy[address] == 0 {
+		delete(c.busy, address)
 	}
+}
+
+// what is to be done about a question after an answer.
+type next int
+
+const (
+	// nothing: it is answered rightly, or nobody is interested any more.
+	nothing next = iota
+	// again: later.
+	again
+	// onward: at once, for the next host.
+	onward
+)
+
+// note takes an answer down, and says how to go on.
+func (c *Checker) note(q *question, f *fault) next {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if q.ctx.Err() != nil {
-		return false // forgotten meanwhile, or the pod has gone
+		return nothing // forgotten meanwhile, or the pod has gone
+	}
+	p := q.proof.probes[q.probe]
+	if f == nil && q.next < len(p.Also) {
+		q.next++
+		q.fault = unanswered(p)
+		return onward
 	}
 	if f == nil {
 		q.passed = true
 		q.cancel()
-	} else if *f != q.fault {
+		c.news(q.proof)
+		return nothing
+	}
+	if *f != q.fault {
 		q.fault = *f
-		c.logger.Debugw("A gateway does not serve an Ingress yet", "ingress", q.proof.ing, "awaited", f.line(q.proof.probes[q.probe], q.address))
+		c.logger.Debugw("An Ingress is not served yet", "ingress", q.proof.ing, "awaited", q.line())
 	}
 	c.news(q.proof)
-	return f != nil
+	return again
 }
 
 // news wakes the Ingress when all is proven, and has it woken by and by when what is

@@ -28,7 +28,7 @@ const (
 	APIFailed = "APIFailed"
 	// AwaitingProof: the data plane has not shown yet that it serves this.
 	AwaitingProof = "AwaitingProof"
-	// Assumed: nobody could be asked, in particular no sidecar.
+	// Assumed: nobody could be asked.
 	Assumed = "Assumed"
 )
 
@@ -87,12 +87,14 @@ func balancer(ing *v1alpha1.Ingress, findings []finding.Finding, p plan.Plan, s 
 	return published
 }
 
+const notInMesh = "Not proven in the mesh: "
+
 // assumptions says which hosts are not proven, what that means, and what to do; empty if
 // all are.
 func assumptions(a readiness.Assumed) string {
 	var messages []string
 	if len(a.Mesh) > 0 {
-		messages = append(messages, fmt.Sprintf("Not proven in the mesh: %s. Callers' sidecars serve this, and cannot be asked whether they know the routes yet. "+
+		messages = append(messages, fmt.Sprintf(notInMesh+"%s. Callers' sidecars serve this, and none can be asked whether it knows the routes yet: neither has the controller a sidecar, nor is an observer configured where they are known. "+
 			"A call in the first seconds may get 404: call again. If it goes on, look for the host in \"istioctl proxy-config routes\" of the caller's pod",
 			strings.Join(a.Mesh, ", ")))
 	}
@@ -128,11 +130,21 @@ func report(ing *v1alpha1.Ingress, reason, message string) {
 func Serving(ing *v1alpha1.Ingress) bool { return ing.IsReady() }
 
 // Proven says whether this generation is served as its Plan wants it, as far as the
-// status tells: only then can a proof be spared.
-func Proven(ing *v1alpha1.Ingress, p plan.Plan) bool {
+// status tells: only then can a proof be spared. What the status calls assumed in the mesh has
+// to be so in the known State as well, or somebody can be asked now.
+func Proven(ing *v1alpha1.Ingress, p plan.Plan, known readiness.State) bool {
 	c := ing.Status.GetCondition(v1alpha1.IngressConditionLoadBalancerReady)
 	return Serving(ing) && c.IsTrue() && c.GetReason() != AwaitingProof &&
+		(c.GetReason() != Assumed || stillAssumed(c.GetMessage(), known.Assumed.Mesh)) &&
 		same(ing.Status.PublicLoadBalancer, p.Public) && same(ing.Status.PrivateLoadBalancer, p.Private)
+}
+
+// stillAssumed says whether a message tells of the same hosts in the mesh.
+func stillAssumed(message string, mesh []string) bool {
+	if len(mesh) == 0 {
+		return !strings.HasPrefix(message, notInMesh)
+	}
+	return strings.HasPrefix(message, assumptions(readiness.Assumed{Mesh: mesh}))
 }
 
 // await keeps Ready as it is while another way of the same generation serves.

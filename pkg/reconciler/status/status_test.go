@@ -204,24 +204,32 @@ func TestFailuresKeepTheirWords(t *testing.T) {
 
 // TestProofIsSpared states when a status tells of a proof.
 func TestProofIsSpared(t *testing.T) {
-	if !Proven(served(gateway), gateway) {
+	if !Proven(served(gateway), gateway, proven) {
 		t.Error("a Ready Ingress is not taken for proven")
 	}
-	if Proven(served(gateway), meshed) {
+	if Proven(served(gateway), meshed, proven) {
 		t.Error("other addresses are taken for proven")
 	}
-	if Proven(fresh(), gateway) {
+	if Proven(fresh(), gateway, proven) {
 		t.Error("a new Ingress is taken for proven")
 	}
 	moving := served(gateway)
 	Write(t.Context(), moving, translate.Result{Plan: gateway}, apply.Changes{}, awaited)
-	if Proven(moving, gateway) {
+	if Proven(moving, gateway, proven) {
 		t.Error("what is awaited is taken for proven")
 	}
 	next := served(gateway)
 	next.Generation = 2
-	if Proven(next, gateway) {
+	if Proven(next, gateway, proven) {
 		t.Error("another generation is taken for proven")
+	}
+	assumed, assuming := served(gateway), readiness.State{Ready: true, Assumed: readiness.Assumed{Mesh: []string{"h"}}}
+	Write(t.Context(), assumed, translate.Result{Plan: gateway}, apply.Changes{}, assuming)
+	if !Proven(assumed, gateway, assuming) {
+		t.Error("what is still assumed is to be proven")
+	}
+	if Proven(assumed, gateway, proven) {
+		t.Error("what was assumed is taken for proven as soon as there is a sidecar to be asked")
 	}
 }
 

@@ -1,0 +1,249 @@
+package readiness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"knative.dev/networking/pkg/apis/networking/v1alpha1"
+
+	"github.com/net-mesh/net-mesh/pkg/observer"
+	"github.com/net-mesh/net-mesh/pkg/plan"
+)
+
+// TestEverySidecarHasToKnow: the condition names the one that does not, and what it said.
+func TestEverySidecarHasToKnow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, told := &mesh{}, &woken{}
+		m.tell(inMesh.Host, "m1", own)
+		m.tell(inMesh.Host, "m0", remote)
+		c := within(t, both, indexed(observers("10.0.0.1")), m, &answers{}, told.wake)
+		check(t, c, inMesh)
+		pass(linger)
+		want := []string{"the sidecar of observer watch/observer, pod 10.0.0.1:8080, which answered 200 of another generation for " +
+			"http://hello.apps.svc.cluster.local/healthz in the mesh (wanted this generation)"}
+		if s := check(t, c, inMesh); s.Ready || !cmp.Equal(want, s.Waiting) {
+			t.Fatalf("got %+v, want %s", s, want)
+		}
+		m.tell(inMesh.Host, "m1", remote)
+		pass(longestPause)
+		if s := check(t, c, inMesh); !s.Ready || len(s.Assumed.Mesh) > 0 || told.count() != 1 {
+			t.Fatalf("got %+v after %d wakes, want proven after one", s, told.count())
+		}
+		asked := m.count()
+		pass(time.Minute)
+		check(t, c, inMesh)
+		if m.count() != asked || len(c.rounds) != 0 {
+			t.Error("sidecars are asked for what is proven")
+		}
+		next := inMesh
+		next.Digest = "m2"
+		if check(t, c, next).Ready {
+			t.Error("another object is taken for proven")
+		}
+	})
+}
+
+// TestEveryHostHasToBeKnown: somebody else may have one of them.
+func TestEveryHostHasToBeKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &mesh{}
+		p := inMesh
+		p.Also = []string{"hello.apps", "hello.apps.svc"}
+		m.tell(p.Host, "m1", own)
+		m.tell("hello.apps.svc", "m1", own)
+		c := within(t, Sidecars{Own: true}, indexed(), m, &answers{}, (&woken{}).wake)
+		c.sidecars.Namespace = "sys"
+		check(t, c, p)
+		pass(3 * linger)
+		want := []string{"the controller's own sidecar, which answered 404 for http://hello.apps/healthz in the mesh (wanted this generation)"}
+		if s := check(t, c, p); s.Ready || !cmp.Equal(want, s.Waiting) {
+			t.Fatalf("got %+v, want %s", s, want)
+		}
+		m.tell("hello.apps", "m1", own)
+		pass(longestPause)
+		if s := check(t, c, p); !s.Ready {
+			t.Errorf("got %+v, want ready", s)
+		}
+	})
+}
+
+// TestSilenceIsNotReadiness: an observer that is away is waited for, and so is one that
+// has no pod any more.
+func TestSilenceIsNotReadiness(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		index, m, told := indexed(observers("10.0.0.1")), &mesh{}, &woken{}
+		m.tell(inMesh.Host, "m1", own, remote)
+		m.fail(remote, errors.New("connection refused"))
+		c := within(t, both, index, m, &answers{}, told.wake)
+		check(t, c, inMesh)
+		pass(linger)
+		want := []string{"the sidecar of observer watch/observer, pod 10.0.0.1:8080, which could not be asked (connection refused) for " +
+			"http://hello.apps.svc.cluster.local/healthz in the mesh (wanted this generation)"}
+		if s := check(t, c, inMesh); s.Ready || !cmp.Equal(want, s.Waiting) {
+			t.Fatalf("got %+v, want %s", s, want)
+		}
+		_ = index.Delete(observers())
+		c.Handler().OnDelete(observers("10.0.0.1"))
+		pass(textPause + linger)
+		if s := check(t, c, inMesh); s.Ready || len(s.Waiting) != 1 || told.count() != 1 {
+			t.Fatalf("got %+v after %d wakes, want a pod awaited", s, told.count())
+		}
+		m.fail(own, nil)
+		_ = index.Add(observers("10.0.0.1"))
+		c.Handler().OnAdd(observers("10.0.0.1"), false)
+		pass(longestPause)
+		if s := check(t, c, inMesh); !s.Ready {
+			t.Errorf("got %+v, want ready as the observer is back", s)
+		}
+	})
+}
+
+// crowd is Ingresses that want one host each.
+func crowd(n int) (ings []*v1alpha1.Ingress, probes []plan.Probe) {
+	for i := range n {
+		p := inMesh
+		p.Host = fmt.Sprintf("s%d.apps.svc.cluster.local", i)
+		ings = append(ings, &v1alpha1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: fmt.Sprintf("s%d", i)}})
+		probes = append(probes, p)
+	}
+	return ings, probes
+}
+
+// TestManyAreAskedForTogether: 300 Ingresses at once cost few requests, no more than two at
+// a time, and all are Ready within a fraction of what their sidecars took.
+func TestManyAreAskedForTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, told := &mesh{slow: 5 * time.Millisecond}, &woken{}
+		c := within(t, both, indexed(observers("10.0.0.1")), m, &answers{}, told.wake)
+		ings, probes := crowd(300)
+		for i, ing := range ings {
+			if _, err := c.Check(t.Context(), ing, planned(probes[i])); err != nil {
+				t.Fatal(err)
+			}
+		}
+		<-time.After(3 * time.Second)
+		for _, p := range probes {
+			m.tell(p.Host, "m1", own, remote)
+		}
+		before := m.count()
+		pass(700 * time.Millisecond)
+		for i, ing := range ings {
+			if s, _ := c.Check(t.Context(), ing, planned(probes[i])); !s.Ready {
+				t.Fatalf("%s is not ready 700 ms after its sidecars know it: %v", ing.Name, s.Waiting)
+			}
+		}
+		if told.count() < 300 || m.count()-before > 150 {
+			t.Errorf("%d wakes, %d requests for 600 answers", told.count(), m.count()-before)
+		}
+		for _, q := range m.questions {
+			if len(q.Hosts) > observer.MostHosts {
+				t.Errorf("a question about %d hosts", len(q.Hosts))
+			}
+		}
+	})
+}
+
+// TestNoMoreThanARequestMayHave, and the rest in the next; two at a time.
+func TestNoMoreThanARequestMayHave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &mesh{slow: time.Second}
+		c := within(t, Sidecars{Own: true, Namespace: "sys"}, indexed(), m, &answers{}, (&woken{}).wake)
+		ings, probes := crowd(3 * observer.MostHosts)
+		for i, ing := range ings {
+			_, _ = c.Check(t.Context(), ing, planned(probes[i]))
+		}
+		pass(500 * time.Millisecond)
+		if n := len(m.at.list); n != perSidecar {
+			t.Errorf("%d requests at a time, want %d", n, perSidecar)
+		}
+		pass(time.Minute)
+		var sizes []int
+		for _, q := range m.questions {
+			sizes = append(sizes, len(q.Hosts))
+		}
+		if slices.Max(sizes) != observer.MostHosts {
+			t.Errorf("the largest question is about %d hosts", slices.Max(sizes))
+		}
+	})
+}
+
+// TestPatience: a sidecar that is slow is given more time later; what is new does not wait
+// with what is not.
+func TestPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &mesh{}
+		c := within(t, Sidecars{Own: true, Namespace: "sys"}, indexed(), m, &answers{}, (&woken{}).wake)
+		check(t, c, inMesh)
+		pass(time.Minute)
+		for i, q := range m.questions {
+			if want := map[bool]time.Duration{true: hurry, false: observer.MostPatience}[i < hurriedTries]; q.Patience != want {
+				t.Fatalf("patience %s at try %d, want %s", q.Patience, i, want)
+			}
+		}
+		gaps := m.at.gaps()
+		for i, got := range gaps {
+			if most := min(longestPause, firstPause*time.Duration(i+1)); got-linger > most || got-linger < most*3/4 {
+				t.Errorf("pause %d is %s, want up to a quarter less than %s", i, got, most)
+			}
+		}
+		stuck := &question{proof: &proof{probes: []plan.Probe{inMesh}}, tries: hurriedTries}
+		fresh := &question{proof: stuck.proof}
+		stuck.ctx, fresh.ctx = t.Context(), t.Context()
+		r := &round{waiting: []*question{stuck, fresh}, flights: 1}
+		if batch, about := c.board(own, r); len(batch) != 1 || about.Patience != observer.MostPatience || len(r.waiting) != 1 {
+			t.Errorf("%d questions with patience %s, %d left", len(batch), about.Patience, len(r.waiting))
+		}
+	})
+}
+
+// TestDeadSidecarsKeepNoWorker: gateways are asked meanwhile.
+func TestDeadSidecarsKeepNoWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, data := &mesh{slow: time.Hour}, &answers{}
+		s := Sidecars{}
+		var pods []string
+		for i := range 2 * workers {
+			pods = append(pods, fmt.Sprintf("10.0.2.%d", i))
+		}
+		s.Observers = []types.NamespacedName{watching}
+		ctx, cancel := context.WithCancel(t.Context())
+		c := within(t, s, indexed(observers(pods...), slice("a", "IPv4", 8080, "10.0.0.1")), m, data, (&woken{}).wake)
+		c.look = func(context.Context, viewer, observer.Question) ([]observer.Sight, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		check(t, c, inMesh)
+		pass(linger)
+		other := &v1alpha1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "other"}}
+		_, _ = c.Check(t.Context(), other, planned(atHTTP))
+		synctest.Wait()
+		if s, _ := c.Check(t.Context(), other, planned(atHTTP)); !s.Ready {
+			t.Errorf("got %+v, want the gateway asked", s)
+		}
+		cancel()
+	})
+}
+
+// TestForgetLeavesTheRound: nobody is asked or woken for what is forgotten.
+func TestForgetLeavesTheRound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, told := &mesh{}, &woken{}
+		c := within(t, Sidecars{Own: true, Namespace: "sys"}, indexed(), m, &answers{}, told.wake)
+		check(t, c, inMesh)
+		pass(linger)
+		c.Forget(key(hello))
+		asked := m.count()
+		pass(time.Minute)
+		if m.count() != asked || told.count() != 0 || len(c.rounds) != 0 {
+			t.Errorf("asked %d times more, woken %d times, %d rounds", m.count()-asked, told.count(), len(c.rounds))
+		}
+	})
+}
