@@ -51,6 +51,20 @@ type Istio struct {
 	ExternalInMesh bool
 	// Export says to which namespaces' sidecars the hosts of the mesh are told.
 	Export Export
+	// Loopback has callers' sidecars stand in for the local gateway where there is none.
+	Loopback bool
+	// PrivateLoopback publishes the name of the loopback as the address of cluster-local
+	// hosts where there is no local gateway.
+	PrivateLoopback bool
+}
+
+// LocalGateway is the Service to which KServe, Kubeflow and others send what is for hosts of
+// the cluster; it is that of the default local gateway too.
+var LocalGateway = types.NamespacedName{Namespace: "istio-system", Name: "knative-local-gateway"}
+
+// LocalGatewayHost is the full name of that Service.
+func LocalGatewayHost(clusterDomain string) string {
+	return LocalGateway.Name + "." + LocalGateway.Namespace + ".svc." + clusterDomain
 }
 
 // Export lists namespaces, for all Ingresses and for those of one namespace: names,

@@ -26,6 +26,41 @@ func parseExternalInMesh(data map[string]string, istio *Istio) error {
 	return nil
 }
 
+// parseLoopback reads whether sidecars stand in for a local gateway that is not there.
+func parseLoopback(data map[string]string, istio *Istio) error {
+	switch value := strings.TrimSpace(data[loopbackKey]); value {
+	case "", "true":
+		istio.Loopback = true
+	case "false":
+		istio.Loopback = false
+	default:
+		return fmt.Errorf(`%s: %s: %q is neither "true" nor "false"`, IstioConfigMap, loopbackKey, value)
+	}
+	return nil
+}
+
+// Values of private-address.
+const (
+	addressMeshOnly = "mesh-only"
+	addressLoopback = "loopback"
+)
+
+func parsePrivateAddress(data map[string]string, istio *Istio) error {
+	switch value := strings.TrimSpace(data[privateAddressKey]); value {
+	case "", addressMeshOnly:
+		return nil
+	case addressLoopback:
+		if strings.TrimSpace(data[loopbackKey]) == "false" {
+			return fmt.Errorf(`%s: %s: %q and %s: "false" would publish an address that leads nowhere; remove one of the two keys`,
+				IstioConfigMap, privateAddressKey, addressLoopback, loopbackKey)
+		}
+		istio.PrivateLoopback = true
+		return nil
+	default:
+		return fmt.Errorf(`%s: %s: %q is neither %q nor %q`, IstioConfigMap, privateAddressKey, value, addressMeshOnly, addressLoopback)
+	}
+}
+
 func parseExport(data map[string]string, istio *Istio) error {
 	var errs []error
 	read := func(key string) []string {

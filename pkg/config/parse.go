@@ -18,6 +18,8 @@ const (
 	externalGatewaysKey = "external-gateways"
 	localGatewaysKey    = "local-gateways"
 	externalInMeshKey   = "external-in-mesh"
+	loopbackKey         = "loopback"
+	privateAddressKey   = "private-address"
 	exportKey           = "export-to"
 	// exportPrefix and a namespace are the key for the Ingresses of that namespace.
 	exportPrefix = exportKey + "."
@@ -56,13 +58,14 @@ func ParseIstio(data map[string]string, clusterDomain, systemNamespace string) (
 	if local != nil {
 		istio.Local = local
 	}
-	if err := errors.Join(parseExternalInMesh(data, &istio), parseExport(data, &istio)); err != nil {
+	if err := errors.Join(parseExternalInMesh(data, &istio), parseExport(data, &istio), parseLoopback(data, &istio), parsePrivateAddress(data, &istio)); err != nil {
 		return Istio{}, findings, err
 	}
 	return istio, findings, nil
 }
 
-// DefaultIstio is net-istio's default: one gateway per scope.
+// DefaultIstio is net-istio's default: one gateway per scope. The loopback is on, for when
+// there is no local one.
 func DefaultIstio(clusterDomain, systemNamespace string) Istio {
 	gateway := func(name, service string) []Gateway {
 		return []Gateway{{
@@ -73,7 +76,8 @@ func DefaultIstio(clusterDomain, systemNamespace string) Istio {
 	}
 	return Istio{
 		External: gateway("knative-ingress-gateway", "istio-ingressgateway"),
-		Local:    gateway("knative-local-gateway", "knative-local-gateway"),
+		Local:    gateway("knative-local-gateway", LocalGateway.Name),
+		Loopback: true,
 	}
 }
 
@@ -148,7 +152,7 @@ func unknownKeys(data map[string]string) []finding.Finding {
 		switch advice, old := retired[key]; {
 		case old:
 			findings = append(findings, keyFinding(key, advice))
-		case key == externalGatewaysKey, key == localGatewaysKey, key == externalInMeshKey, key == exportKey, strings.HasPrefix(key, exportPrefix), strings.HasPrefix(key, "_"), isLegacy(key):
+		case key == externalGatewaysKey, key == localGatewaysKey, key == externalInMeshKey, key == loopbackKey, key == privateAddressKey, key == exportKey, strings.HasPrefix(key, exportPrefix), strings.HasPrefix(key, "_"), isLegacy(key):
 		default:
 			findings = append(findings, keyFinding(key, "it is not known; delete it or correct its spelling"))
 		}

@@ -44,6 +44,7 @@ const (
 	MeshIgnoresRedirect Reason = "MeshIgnoresRedirect"
 	MeshIgnoresTLS      Reason = "MeshIgnoresTLS"
 	ConfigKeyUnknown    Reason = "ConfigKeyUnknown"
+	LoopbackUntried     Reason = "LoopbackUntried"
 )
 
 // Entry is one row of the catalogue.
@@ -89,6 +90,7 @@ func Catalogue() []Entry {
 		{MeshIgnoresRedirect, Info, None, "Redirects to HTTPS concern gateways; with none configured, callers inside the mesh are served directly."},
 		{MeshIgnoresTLS, Info, None, "TLS blocks concern gateways; with none configured, mTLS of the mesh protects the way."},
 		{ConfigKeyUnknown, Info, None, "config-istio holds a key that has no effect."},
+		{LoopbackUntried, Info, None, "No observer can try the loopback before all sidecars have it, so it is not begun. Install an observer, or set loopback to \"false\" in config-istio."},
 	}
 }
 

@@ -161,7 +161,8 @@ func (d *decider) yield(c, to claim) {
 	if d.yields(c.kind, c.host.Name) {
 		return
 	}
-	y := Yield{Hosts: c.host.Names(), Kind: c.kind, Entries: []Entry{MeshEntry}, To: to.by}
+	// Behind the doors of the loopback hosts are whose they are in the mesh.
+	y := Yield{Hosts: c.host.Names(), Kind: c.kind, Entries: append([]Entry{MeshEntry}, d.doors()...), To: to.by}
 	if c.kind != Mesh {
 		y.Entries = nil
 		for _, g := range c.gateways {

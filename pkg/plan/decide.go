@@ -19,6 +19,7 @@ func Decide(m model.Model, w snapshot.World) (Plan, []finding.Finding) {
 		Namespace: m.Name.Namespace, Name: m.Name.Name, UID: m.UID,
 	}
 	d.plan.Labels, d.plan.Annotations, d.plan.Asked = m.Labels, m.Annotations, m.Asked
+	d.plan.LoopsBack = loopsBack(w.Config.Istio)
 	d.checkGateways()
 	d.settle()
 	d.listeners()
@@ -67,6 +68,11 @@ func (d *decider) gateways(scope model.Scope) []snapshot.Gateway {
 // gateways are served, but Knative publishes one.
 func (d *decider) address(scope model.Scope) []Address {
 	gateways := d.gateways(scope)
+	if len(gateways) == 0 && scope == config.Local && d.plan.LoopsBack && d.world.Config.Istio.PrivateLoopback {
+		host := config.LocalGatewayHost(d.world.Config.ClusterDomain)
+		d.because("address "+string(scope), host, "private-address asks for the name of the loopback")
+		return []Address{{DomainInternal: host, MeshOnly: true}}
+	}
 	if len(gateways) == 0 {
 		d.because("address "+string(scope), "MeshOnly", "no gateway is configured for this scope")
 		return []Address{{MeshOnly: true}}

@@ -16,7 +16,7 @@ import (
 //	External  some      ingress on those; in-cluster names also on mesh, and all with external-in-mesh
 //	External  none      mesh
 //	Local     some      local on those, and mesh
-//	Local     none      mesh
+//	Local     none      mesh, and with the loopback local on the doors of external gateways
 //
 // A set of hosts with other routes is another exposure of the same kind, never a
 // condition inside one: so no route can serve a host or an entry it was not
@@ -27,8 +27,11 @@ func (d *decider) exposures() {
 		if vh.Scope == config.Local {
 			kind = Local
 		}
-		if len(d.gateways(vh.Scope)) > 0 {
+		switch {
+		case len(d.gateways(vh.Scope)) > 0:
 			d.atGateways(kind, vh)
+		case kind == Local:
+			d.behindDoors(vh)
 		}
 	}
 	for _, share := range d.inMesh() {
@@ -90,13 +93,17 @@ func (d *decider) expose(kind Kind, entries []Entry, s share) {
 	slices.Sort(s.hosts)
 	e := Exposure{
 		Kind: kind, Entries: entries, Hosts: slices.Compact(s.hosts), Routes: s.routes,
-		// Serving and Knative's conformance tests probe through sidecars too.
-		Probed: true,
+		// Serving and Knative's conformance tests probe through sidecars too. Behind the doors
+		// of the loopback nobody asks.
+		Probed: kind != Local || len(d.world.Local) > 0,
 		Direct: kind == Mesh,
 		Hash:   d.model.Hash,
 	}
 	if kind == Mesh {
 		e.ExportTo = d.model.ExportTo
+		if loopsBack(d.world.Config.Istio) {
+			e.Drops = []string{MarkHeader}
+		}
 	}
 	e.Name = exposureName(d.model.Name.Name, kind, d.plan.Exposures, s.first)
 	e.Digest = digest(e)[:16]

@@ -22,6 +22,9 @@ type Plan struct {
 	Probes    []Probe    `json:"probes,omitempty"`
 	Decisions []Decision `json:"decisions,omitempty"`
 	Yields    []Yield    `json:"yields,omitempty"`
+	// LoopsBack: sidecars stand in for the local gateway. What is older of the Ingress at a
+	// local gateway may still be needed while they do not all do so.
+	LoopsBack bool `json:"loopsBack,omitempty"`
 	// Asked is the Model's, without what other Ingresses have.
 	Asked model.Asked `json:"-"`
 }
@@ -76,6 +79,8 @@ type Exposure struct {
 	ExportTo []string `json:"exportTo,omitempty"`
 	// Routes are in the order they are tried.
 	Routes []model.Route `json:"routes"`
+	// Drops are request headers that go no further.
+	Drops []string `json:"drops,omitempty"`
 	// Probed asks for a copy of each route that answers probes.
 	Probed bool `json:"probed"`
 	// Direct: not the backends but the proxies themselves answer probes, by one route
@@ -136,7 +141,8 @@ type Copy struct {
 }
 
 // Address is what an Ingress publishes for a scope: either the host of a
-// gateway's Service, or that only the mesh serves it.
+// gateway's Service, or that only the mesh serves it. Both: callers in the mesh are to use
+// that name, which leads to nobody else.
 type Address struct {
 	DomainInternal string `json:"domainInternal,omitempty"`
 	MeshOnly       bool   `json:"meshOnly,omitempty"`

@@ -17,6 +17,9 @@ import (
 func (d *decider) checkServed() {
 	for _, scope := range [...]model.Scope{config.External, config.Local} {
 		gateways := d.gateways(scope)
+		if len(gateways) == 0 {
+			continue // in the mesh, and behind doors that are made for it
+		}
 		if slices.ContainsFunc(gateways, func(g snapshot.Gateway) bool { return !g.Found || !g.Pods.Found }) {
 			// It is reported as missing; what it will let in is not known.
 			continue

@@ -31,7 +31,7 @@ func virtualService(p plan.Plan, e plan.Exposure) *istiov1.VirtualService {
 		if e.Probed && !e.Direct {
 			out.Spec.Http = append(out.Spec.Http, probed(p.Owner.Name, r, e))
 		}
-		out.Spec.Http = append(out.Spec.Http, httpRoute(p.Owner.Name, r))
+		out.Spec.Http = append(out.Spec.Http, dropping(e.Drops, httpRoute(p.Owner.Name, r)))
 	}
 	return out
 }
@@ -56,6 +56,21 @@ func httpRoute(ingress string, r model.Route) *v1alpha3.HTTPRoute {
 		out.Route = append(out.Route, destination(s, len(r.Splits)))
 	}
 	return out
+}
+
+// dropping takes headers off the requests that a route sends on.
+func dropping(headers []string, route *v1alpha3.HTTPRoute) *v1alpha3.HTTPRoute {
+	if len(headers) == 0 || len(route.Route) == 0 {
+		return route
+	}
+	if route.Headers == nil {
+		route.Headers = &v1alpha3.Headers{}
+	}
+	if route.Headers.Request == nil {
+		route.Headers.Request = &v1alpha3.Headers_HeaderOperations{}
+	}
+	route.Headers.Request.Remove = headers
+	return route
 }
 
 func routeName(ingress string, s model.Source) string {

@@ -30,3 +30,16 @@ func Ingress(s snapshot.Snapshot) Result {
 		Findings: finding.Sort(append(asked, decided...)),
 	}
 }
+
+// LoopbackResult is the line for the one loopback of the mesh, which is of no Ingress.
+type LoopbackResult struct {
+	Plan     plan.Loopback
+	Objects  resources.LoopbackSet
+	Findings []finding.Finding
+}
+
+// Loopback translates what stands in for the local gateway.
+func Loopback(s snapshot.Loopback) LoopbackResult {
+	p, findings := plan.DecideLoopback(s)
+	return LoopbackResult{Plan: p, Objects: resources.RenderLoopback(p), Findings: findings}
+}

@@ -29,6 +29,8 @@ func (c *Checker) sorted(p plan.Plan) (ask []plan.Probe, assumed Assumed) {
 	}
 	for _, e := range p.Exposures {
 		switch {
+		case !e.Probed:
+			// Nothing that is promised hangs on it.
 		case slices.ContainsFunc(ask, func(probe plan.Probe) bool { return proves(probe, e) }):
 		case slices.Contains(e.Entries, plan.MeshEntry):
 			assumed.Mesh = append(assumed.Mesh, e.Hosts...)
