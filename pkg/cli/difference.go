@@ -152,10 +152,10 @@ func (t translated) placeholder(was []plan.Address) string {
 	inCluster := slices.ContainsFunc(t.Model.VirtualHosts, func(vh model.VirtualHost) bool {
 		return slices.ContainsFunc(vh.Hosts, func(h model.Host) bool { return len(h.Short) > 0 })
 	})
-	if !inCluster || len(was) == 0 || len(is) == 0 || was[0].MeshOnly == is[0].MeshOnly {
+	if !inCluster || len(was) == 0 || len(is) == 0 || (was[0].DomainInternal == "") == (is[0].DomainInternal == "") {
 		return ""
 	}
-	if is[0].MeshOnly {
+	if is[0].DomainInternal == "" {
 		return "Serving then changes the type of the Route's placeholder Service from ExternalName to ClusterIP; callers may see the old address until their DNS answers expire"
 	}
 	return "Serving then deletes the Route's placeholder Service, of type ClusterIP, and creates it as ExternalName; its name may fail to resolve for a moment"

@@ -33,6 +33,8 @@ func TestParseIstio(t *testing.T) {
 		data     map[string]string
 		want     config.Istio
 		findings []string
+		// withoutLoopback: otherwise it is wanted.
+		withoutLoopback bool
 	}{
 		"nothing said means the defaults": {
 			want: config.Istio{External: defaultExternal, Local: defaultLocal},
@@ -81,6 +83,15 @@ func TestParseIstio(t *testing.T) {
 			data: map[string]string{"external-in-mesh": "false", "export-to": "*"},
 			want: config.Istio{External: defaultExternal, Local: defaultLocal, Export: config.Export{Default: []string{"*"}}},
 		},
+		"no loopback": {
+			data:            map[string]string{"loopback": " false ", "private-address": "mesh-only"},
+			want:            config.Istio{External: defaultExternal, Local: defaultLocal},
+			withoutLoopback: true,
+		},
+		"the loopback is the address": {
+			data: map[string]string{"loopback": "true", "private-address": "loopback"},
+			want: config.Istio{External: defaultExternal, Local: defaultLocal, PrivateLoopback: true},
+		},
 		"an old ConfigMap keeps working": {
 			data: map[string]string{
 				"local-gateway.mesh": "mesh", "enable-virtualservice-status": "true", "typo": "x", "_example": "x",
@@ -95,6 +106,7 @@ func TestParseIstio(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			tt.want.Loopback = !tt.withoutLoopback
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error("(-want +got)", diff)
 			}
@@ -132,6 +144,9 @@ func TestParseIstioRefuses(t *testing.T) {
 		"export to all and one":    {map[string]string{"export-to": "*, shop"}, "stands alone"},
 		"export to no namespace":   {map[string]string{"export-to": "shop,,bank"}, `"" is not the name of a namespace`},
 		"export of no namespace":   {map[string]string{"export-to.a_b": "shop"}, `"a_b" is not the name of a namespace`},
+		"a loopback, perhaps":      {map[string]string{"loopback": "yes"}, `neither "true" nor "false"`},
+		"another address":          {map[string]string{"private-address": "knative"}, `neither "mesh-only" nor "loopback"`},
+		"an address to nowhere":    {map[string]string{"loopback": "false", "private-address": "loopback"}, "leads nowhere"},
 		"a broken selector":        {map[string]string{"external-gateways": "- {namespace: a, name: b, service: c.d.svc, labelSelector: {matchExpressions: [{key: a, operator: Nah}]}}"}, "labelSelector"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -27,13 +27,11 @@ func (d *decider) exposures() {
 		if vh.Scope == config.Local {
 			kind = Local
 		}
-		switch {
-		case len(d.gateways(vh.Scope)) > 0:
+		if len(d.gateways(vh.Scope)) > 0 {
 			d.atGateways(kind, vh)
-		case kind == Local:
-			d.behindDoors(vh)
 		}
 	}
+	d.behindDoors()
 	for _, share := range d.inMesh() {
 		d.expose(Mesh, []Entry{MeshEntry}, share)
 	}

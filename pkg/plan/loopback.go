@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -157,21 +158,29 @@ func (d *decider) doors() []Entry {
 	return slices.Compact(entries)
 }
 
-// behindDoors exposes a cluster-local virtual host to the external gateways themselves.
-// Nobody outside can ask there, so it is not proved, and nothing that is promised hangs on it.
-func (d *decider) behindDoors(vh model.VirtualHost) {
-	hosts, entries := d.remaining(Mesh, vh.Hosts), d.doors()
-	if len(entries) == 0 || len(hosts) == 0 {
+// behindDoors exposes to external gateways themselves what sidecars serve under names of the
+// cluster. Nobody outside can ask there, so it is not proved, and nothing that is promised
+// hangs on it.
+func (d *decider) behindDoors() {
+	entries := d.doors()
+	if len(entries) == 0 {
 		return
 	}
-	s := share{first: hosts[0].Name}
-	for _, h := range hosts {
-		s.hosts = append(s.hosts, d.taken.take(Local, h.Names())...)
+	for _, vh := range d.forMesh() {
+		var s share
+		for _, h := range d.remaining(Mesh, vh.Hosts) {
+			if vh.Scope != config.Local && len(h.Short) == 0 {
+				continue
+			}
+			if names := d.taken.take(Local, h.Names()); len(names) > 0 {
+				s.first, s.hosts = cmp.Or(s.first, h.Name), append(s.hosts, names...)
+			}
+		}
+		if len(s.hosts) == 0 {
+			continue
+		}
+		d.because(vh.Source, "exposed to external gateways themselves", "VirtualServices of others there may lead to the local gateway")
+		s.routes = d.routes(Local, vh)
+		d.expose(Local, entries, s)
 	}
-	if len(s.hosts) == 0 {
-		return
-	}
-	d.because(vh.Source, "exposed to external gateways themselves", "VirtualServices of others there may lead to the local gateway")
-	s.routes = d.routes(Local, vh)
-	d.expose(Local, entries, s)
 }

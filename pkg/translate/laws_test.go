@@ -75,6 +75,9 @@ func breaches(r translate.Result) []string {
 				say("route %s: %s", h.Name, broken)
 			}
 		}
+		if kind == plan.Local && isDoor(r.Plan.Exposures[i]) {
+			continue // nobody can ask there
+		}
 		for _, broken := range probeBreaches(routes, kind, r.Model.Hash) {
 			say("%s", broken)
 		}
@@ -143,6 +146,13 @@ func isDirect(h *v1alpha3.HTTPRoute, hash string) bool {
 		len(answered) == 2 && answered["K-Network-Hash"] == hash && answered[plan.DigestHeader] != ""
 }
 
+// isDoor: all entries are doors of the loopback, which only the gateways themselves reach.
+func isDoor(e plan.Exposure) bool {
+	return !slices.ContainsFunc(e.Entries, func(entry plan.Entry) bool {
+		return !strings.HasPrefix(string(entry), systemNamespace+"/net-mesh-loopback-")
+	})
+}
+
 // probeBreaches wants every route at a gateway preceded by its copy for probes, and none in
 // the mesh.
 func probeBreaches(routes []*v1alpha3.HTTPRoute, kind plan.Kind, hash string) []string {
@@ -175,12 +185,22 @@ func probeBreaches(routes []*v1alpha3.HTTPRoute, kind plan.Kind, hash string) []
 // modeBreaches checks the mode table on the result.
 func modeBreaches(cfg config.Config, r translate.Result) []string {
 	var out []string
-	kinds := map[plan.Kind]bool{}
 	for _, e := range r.Plan.Exposures {
-		kinds[e.Kind] = true
+		atDoors := e.Kind == plan.Local && len(cfg.Istio.Local) == 0 && cfg.Istio.Loopback && isDoor(e)
+		if e.Kind == plan.Ingress && len(cfg.Istio.External) == 0 || e.Kind == plan.Local && len(cfg.Istio.Local) == 0 && !atDoors {
+			out = append(out, e.Name+" is exposed at gateways that are not configured")
+		}
+		if unmarked := slices.Contains(e.Drops, plan.MarkHeader); unmarked != (e.Kind == plan.Mesh && len(cfg.Istio.Local) == 0) {
+			out = append(out, e.Name+": the mark of the loopback and the mode do not fit")
+		}
 	}
-	if kinds[plan.Ingress] && len(cfg.Istio.External) == 0 || kinds[plan.Local] && len(cfg.Istio.Local) == 0 {
-		out = append(out, "exposed at gateways that are not configured")
+	for _, vs := range r.Objects.VirtualServices {
+		for _, route := range vs.Spec.Http {
+			if len(cfg.Istio.Local) == 0 && slices.Contains(vs.Spec.Gateways, "mesh") && len(route.Route) > 0 &&
+				!slices.Contains(route.GetHeaders().GetRequest().GetRemove(), plan.MarkHeader) {
+				out = append(out, "route "+route.Name+" lets the mark of the loopback through to the application")
+			}
+		}
 	}
 	if (len(cfg.Istio.External) == 0) != r.Plan.Public[0].MeshOnly || (len(cfg.Istio.Local) == 0) != r.Plan.Private[0].MeshOnly {
 		out = append(out, "an address does not fit the mode")

@@ -104,7 +104,7 @@ func check(t *testing.T, c *Checker, probes ...plan.Probe) State {
 func planned(probes ...plan.Probe) plan.Plan {
 	p := plan.Plan{Probes: probes}
 	for _, probe := range probes {
-		p.Exposures = append(p.Exposures, plan.Exposure{Entries: []plan.Entry{probe.Entry}, Hosts: []string{probe.Host}, Digest: probe.Digest})
+		p.Exposures = append(p.Exposures, plan.Exposure{Probed: true, Entries: []plan.Entry{probe.Entry}, Hosts: []string{probe.Host}, Digest: probe.Digest})
 	}
 	return p
 }
@@ -126,8 +126,8 @@ func TestWhatCannotBeAskedIsAssumed(t *testing.T) {
 	withHeader := atHTTP
 	withHeader.Headers, withHeader.Host, withHeader.Digest = []model.KV{{Key: "Tag", Value: "blue"}}, "blue.example.com", "d2"
 	p := planned(atHTTP, withHeader, atMesh)
-	p.Exposures = append(p.Exposures, plan.Exposure{Entries: []plan.Entry{"ns/mutual"}, Hosts: []string{"mutual.example.com"}, Digest: "d3"})
-	p.Exposures = append(p.Exposures, plan.Exposure{Entries: []plan.Entry{plan.MeshEntry}, Hosts: []string{"hello.apps", "hello.apps.svc", "hello.apps.svc.cluster.local", "a.com", "a.com.au"}})
+	p.Exposures = append(p.Exposures, plan.Exposure{Probed: true, Entries: []plan.Entry{"ns/mutual"}, Hosts: []string{"mutual.example.com"}, Digest: "d3"})
+	p.Exposures = append(p.Exposures, plan.Exposure{Probed: true, Entries: []plan.Entry{plan.MeshEntry}, Hosts: []string{"hello.apps", "hello.apps.svc", "hello.apps.svc.cluster.local", "a.com", "a.com.au"}})
 	c := &Checker{}
 	ask, assumed := c.sorted(p)
 	want := Assumed{Mesh: []string{"a.com", "a.com.au", "hello.apps.svc.cluster.local"}, Gateways: []string{"mutual.example.com"}}
