@@ -23,6 +23,7 @@ import (
 	sliceinformer "knative.dev/pkg/client/injection/kube/informers/discovery/v1/endpointslice"
 	"knative.dev/pkg/configmap"
 	"knative.dev/pkg/controller"
+	"knative.dev/pkg/injection"
 	"knative.dev/pkg/logging"
 	kubenetwork "knative.dev/pkg/network"
 	"knative.dev/pkg/reconciler"
@@ -32,6 +33,7 @@ import (
 	"github.com/net-mesh/net-mesh/pkg/reconciler/apply"
 	"github.com/net-mesh/net-mesh/pkg/reconciler/configstore"
 	"github.com/net-mesh/net-mesh/pkg/reconciler/listers"
+	"github.com/net-mesh/net-mesh/pkg/reconciler/loopback"
 	"github.com/net-mesh/net-mesh/pkg/reconciler/readiness"
 )
 
@@ -50,8 +52,14 @@ var apiVersions = map[string]string{
 // agent is the source of our events.
 const agent = "net-mesh-controller"
 
-// NewController wires the loop to the cluster.
-func NewController(ctx context.Context, cmw configmap.Watcher) *controller.Impl {
+// NewController wires the loop to the cluster. The gate is that of the loopback.
+func NewController(gate *loopback.Gate) injection.ControllerConstructor {
+	return func(ctx context.Context, cmw configmap.Watcher) *controller.Impl {
+		return newController(ctx, cmw, gate)
+	}
+}
+
+func newController(ctx context.Context, cmw configmap.Watcher, gate *loopback.Gate) *controller.Impl {
 	secrets := secretinformer.Get(ctx).Informer()
 	logger := logging.FromContext(ctx)
 	if err := prepare(ctx, secrets); err != nil {
@@ -81,7 +89,8 @@ func NewController(ctx context.Context, cmw configmap.Watcher) *controller.Impl 
 		store.Watch(cmw)
 		return controller.Options{ConfigStore: store, PromoteFilterFunc: mine, AgentName: agent}
 	})
-	r.tracker = impl.Tracker
+	r.tracker, r.gate = impl.Tracker, gate
+	gate.OnOpen(func() { impl.FilteredGlobalResync(mine, ingresses) })
 	sidecars, err := readiness.ParseSidecars(os.Getenv, system.Namespace())
 	if err != nil {
 		logger.Fatalw("Cannot tell which sidecars are to be asked", "error", err)

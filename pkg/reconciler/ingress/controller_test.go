@@ -21,6 +21,7 @@ import (
 
 	fakeistio "github.com/net-mesh/net-mesh/pkg/client/fake"
 	"github.com/net-mesh/net-mesh/pkg/config"
+	"github.com/net-mesh/net-mesh/pkg/reconciler/loopback"
 )
 
 // start runs the controller against fake APIs that hold the objects of the files.
@@ -33,10 +34,10 @@ func start(t *testing.T, istio map[string]string, files ...string) context.Conte
 			create(t, ctx, o)
 		}
 	}
-	impl := NewController(ctx, configmap.NewStaticWatcher(
+	impl := newController(ctx, configmap.NewStaticWatcher(
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: config.IstioConfigMap}, Data: istio},
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: config.NetworkConfigMap}},
-	))
+	), loopback.OpenGate())
 	wait, err := RunAndSyncInformers(ctx, informers...)
 	if err != nil {
 		t.Fatal(err)

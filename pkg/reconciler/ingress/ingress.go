@@ -33,12 +33,16 @@ type observer interface {
 	Forget(ing types.NamespacedName)
 }
 
+// gate says whether sidecars stand in for the local gateway everywhere, or nowhere any more.
+type gate interface{ Settled(loopback bool) bool }
+
 // Reconciler brings the cluster in line with one Ingress at a time.
 type Reconciler struct {
 	reader   snapshot.Reader
 	writer   *apply.Writer
 	observer observer
 	tracker  tracker.Interface
+	gate     gate
 }
 
 var (
@@ -69,6 +73,11 @@ func (r *Reconciler) ReconcileKind(ctx context.Context, ing *v1alpha1.Ingress) r
 		return failed(ing, err)
 	}
 	if published := status.Write(ctx, ing, result, changes, state); !published || changes.Wrote() {
+		return nil
+	}
+	if changes.Leaves() && !r.gate.Settled(result.Plan.LoopsBack) {
+		// What others send through the local gateway, or through the loopback, still needs what
+		// is older. We are woken when it does not.
 		return nil
 	}
 	if err := r.writer.Prune(ctx, ing, result.Objects); err != nil {

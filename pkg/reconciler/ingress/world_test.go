@@ -38,6 +38,7 @@ import (
 	"github.com/net-mesh/net-mesh/pkg/reconciler/apply"
 	"github.com/net-mesh/net-mesh/pkg/reconciler/configstore"
 	"github.com/net-mesh/net-mesh/pkg/reconciler/listers"
+	"github.com/net-mesh/net-mesh/pkg/reconciler/loopback"
 	"github.com/net-mesh/net-mesh/pkg/snapshot"
 	"github.com/net-mesh/net-mesh/pkg/translate"
 )
@@ -104,7 +105,7 @@ func factory(istio map[string]string, data observer) Factory {
 				Secrets: secrets.Informer().GetIndexer(), Gateways: gateways.Informer().GetIndexer(),
 				DestinationRules: rules.Informer().GetIndexer(), VirtualServices: services.Informer().GetIndexer(),
 			}),
-			observer: data, tracker: &FakeTracker{},
+			observer: data, tracker: &FakeTracker{}, gate: loopback.OpenGate(),
 		}
 		rec := ingressreconciler.NewReconciler(ctx, logging.FromContext(ctx), knative, fakeingressinformer.Get(ctx).Lister(),
 			recorder, r, Class, controller.Options{ConfigStore: configured(t, istio)})

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	discovery "k8s.io/client-go/listers/discovery/v1"
 
 	"github.com/net-mesh/net-mesh/pkg/observer"
 	"github.com/net-mesh/net-mesh/pkg/plan"
@@ -120,7 +121,11 @@ func (c *Checker) services(probes []plan.Probe) sets.Set[types.NamespacedName] {
 // Service has two families, callers come by both. Slices say what the port is called in the
 // Service and what number the pod has given it.
 func (c *Checker) pods(service types.NamespacedName, port string) ([]pod, error) {
-	all, err := c.slices.EndpointSlices(service.Namespace).List(labels.SelectorFromSet(labels.Set{
+	return podsOf(c.slices, service, port)
+}
+
+func podsOf(lister discovery.EndpointSliceLister, service types.NamespacedName, port string) ([]pod, error) {
+	all, err := lister.EndpointSlices(service.Namespace).List(labels.SelectorFromSet(labels.Set{
 		discoveryv1.LabelServiceName: service.Name,
 	}))
 	if err != nil {

@@ -1,0 +1,209 @@
+package loopback
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/net-mesh/net-mesh/pkg/config"
+	"github.com/net-mesh/net-mesh/pkg/plan"
+	"github.com/net-mesh/net-mesh/pkg/resources"
+	"github.com/net-mesh/net-mesh/pkg/translate"
+)
+
+// Reasons of events, beside those of findings.
+const (
+	inForce   = "LoopbackInForce"
+	withdrawn = "LoopbackWithdrawn"
+	failing   = "LoopbackFailing"
+	ended     = "LoopbackEnded"
+	forbidden = "LoopbackForbidden"
+)
+
+// begin goes towards the loopback: Service and doors, which harm nobody, then the trial, the
+// listener and the switch, each when the one before is proven.
+func (r *Reconciler) begin(ctx context.Context, cfg config.Config, l translate.LoopbackResult) (progress, error) {
+	set := l.Objects
+	if err := r.ensureService(ctx, set.Service); err != nil {
+		return progress{}, err
+	}
+	if err := r.syncDoors(ctx, cfg, set.Doors); err != nil {
+		return progress{}, err
+	}
+	have, err := r.filter(ctx, nameOf(set.Listener))
+	if err != nil {
+		return progress{}, err
+	}
+	if !sameFilter(have, set.Listener) {
+		if p, ready, err := r.tryFirst(ctx, cfg, l); err != nil || !ready {
+			return p, err
+		}
+		if have != nil {
+			r.before = &filterSpec{spec: have.Spec.DeepCopy(), digest: have.Annotations[resources.DigestAnnotation]}
+		}
+		if err := r.writeFilter(ctx, have, set.Listener); err != nil {
+			return progress{}, err
+		}
+	}
+	return r.lead(ctx, cfg, l)
+}
+
+// tryFirst has observers try the listener, and says whether all sidecars may have it.
+func (r *Reconciler) tryFirst(ctx context.Context, cfg config.Config, l translate.LoopbackResult) (p progress, ready bool, err error) {
+	digest := l.Objects.Digest
+	if len(l.Plan.Trials) == 0 {
+		return progress{settled: true, waiting: "an observer to try the listener", again: later}, false, nil
+	}
+	if r.refused == digest && r.now().Sub(r.refusedAt) < mercy {
+		return progress{settled: true, waiting: "time to pass before the listener is tried again", again: mercy - r.now().Sub(r.refusedAt)}, false, nil
+	}
+	for _, t := range l.Objects.Trials {
+		if err := r.ensureFilter(ctx, t); err != nil {
+			return progress{}, false, err
+		}
+	}
+	seen, err := r.ask(ctx, plan.TrialHost, digest, true)
+	switch {
+	case err != nil:
+		return progress{}, false, err
+	case seen.proven():
+		r.over(trying)
+		return progress{}, true, nil
+	case seen.silent != "":
+		// It says nothing of the listener.
+		r.over(trying)
+		return waitingFor(seen.silent), false, nil
+	case !r.overdue(trying):
+		return waitingFor(seen.wrong), false, nil
+	}
+	return r.refuse(ctx, cfg, digest, "observers did not show it: "+seen.wrong)
+}
+
+// refuse withdraws a listener that has not been led to, from wherever it is.
+func (r *Reconciler) refuse(ctx context.Context, cfg config.Config, digest, why string) (progress, bool, error) {
+	r.refused, r.refusedAt = digest, r.now()
+	r.over(trying)
+	r.over(adding)
+	if err := r.deleteTrials(ctx); err != nil {
+		return progress{}, false, err
+	}
+	r.tell(cfg, corev1.EventTypeWarning, withdrawn, fmt.Sprintf(
+		"the loopback in place of a local gateway was withdrawn, since %s; look for the listener in the log of that pod's istio-proxy and of istiod. It is tried again in %s, or set loopback to \"false\" in %s",
+		why, mercy, config.IstioConfigMap))
+	return progress{settled: true, waiting: why, again: mercy}, false, nil
+}
+
+// lead has the listener proven by all that can be asked, leads the name of the local gateway
+// to it when every Ingress is served in the mesh, and has that proven too.
+func (r *Reconciler) lead(ctx context.Context, cfg config.Config, l translate.LoopbackResult) (progress, error) {
+	set := l.Objects
+	sw, err := r.filter(ctx, nameOf(set.Switch))
+	if err != nil {
+		return progress{}, err
+	}
+	if sw != nil && sameFilter(sw, set.Switch) && sw.Annotations[provenAnnotation] == set.Digest {
+		return r.watch(ctx, cfg, set)
+	}
+	seen, err := r.ask(ctx, plan.ListenerHost, set.Digest, false)
+	switch {
+	case err != nil:
+		return progress{}, err
+	case seen.silent != "":
+		r.over(adding)
+		return waitingFor(seen.silent), nil
+	case !seen.proven() && !r.overdue(adding):
+		return waitingFor(seen.wrong), nil
+	case !seen.proven():
+		return r.takeBack(ctx, cfg, set, sw != nil, seen.wrong)
+	}
+	r.over(adding)
+	if sw == nil {
+		if waits, err := r.unpublished(true); err != nil || len(waits) > 0 {
+			return waitingFor("Ingresses to be served in the mesh: " + few(waits)), err
+		}
+	}
+	if !sameFilter(sw, set.Switch) {
+		if err := r.writeFilter(ctx, sw, set.Switch); err != nil {
+			return progress{}, err
+		}
+	}
+	return r.conclude(ctx, cfg, set)
+}
+
+// conclude waits until the name leads to the listener, and ends the trial.
+func (r *Reconciler) conclude(ctx context.Context, cfg config.Config, set resources.LoopbackSet) (progress, error) {
+	seen, err := r.ask(ctx, plan.SwitchHost, set.Digest, false)
+	switch {
+	case err != nil:
+		return progress{}, err
+	case seen.silent != "":
+		r.over(leading)
+		return waitingFor(seen.silent), nil
+	case !seen.proven() && !r.overdue(leading):
+		return waitingFor(seen.wrong), nil
+	case !seen.proven():
+		r.over(leading)
+		if err := r.deleteFilter(ctx, nameOf(set.Switch)); err != nil {
+			return progress{}, err
+		}
+		return r.takeBack(ctx, cfg, set, false, seen.wrong)
+	}
+	r.over(leading)
+	if err := r.deleteTrials(ctx); err != nil {
+		return progress{}, err
+	}
+	if err := r.markProven(ctx, set); err != nil {
+		return progress{}, err
+	}
+	r.before, r.refused = nil, ""
+	r.tell(cfg, corev1.EventTypeNormal, inForce, "callers' sidecars stand in for the local gateway: what is sent to its Service is routed once more where it is sent from")
+	return progress{settled: true, again: later}, nil
+}
+
+// takeBack undoes a change of the listener that sidecars do not show, though observers did.
+// Where requests are led to it already the one before is put back: without any they would fail.
+func (r *Reconciler) takeBack(ctx context.Context, cfg config.Config, set resources.LoopbackSet, led bool, why string) (progress, error) {
+	r.over(adding)
+	switch {
+	case led && r.before == nil:
+		r.tell(cfg, corev1.EventTypeWarning, failing, "not every sidecar shows the loopback's listener: "+why+"; look in the log of that pod's istio-proxy")
+		return progress{waiting: why, again: later}, nil
+	case led:
+		if err := r.restore(ctx, set.Listener); err != nil {
+			return progress{}, err
+		}
+	default:
+		if err := r.deleteFilter(ctx, nameOf(set.Listener)); err != nil {
+			return progress{}, err
+		}
+	}
+	p, _, err := r.refuse(ctx, cfg, set.Digest, "not every sidecar showed it: "+why)
+	return p, err
+}
+
+// watch looks at what is in force. It is not withdrawn any more, because what is led to it has
+// no other way; but people are told.
+func (r *Reconciler) watch(ctx context.Context, cfg config.Config, set resources.LoopbackSet) (progress, error) {
+	seen, err := r.ask(ctx, plan.SwitchHost, set.Digest, false)
+	switch {
+	case err != nil:
+		return progress{}, err
+	case seen.wrong != "" && r.overdue(leading):
+		r.tell(cfg, corev1.EventTypeWarning, failing, "the loopback does not answer everywhere any more: "+seen.wrong+"; look in the log of that pod's istio-proxy")
+	case seen.wrong == "":
+		r.over(leading)
+	}
+	return progress{settled: true, waiting: seen.wrong, again: later}, r.deleteTrials(ctx)
+}
+
+// few names some of many.
+func few(names []string) string {
+	slices.Sort(names)
+	if len(names) > 3 {
+		return strings.Join(names[:3], ", ") + fmt.Sprintf(" and %d more", len(names)-3)
+	}
+	return strings.Join(names, ", ")
+}
