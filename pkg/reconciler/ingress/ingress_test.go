@@ -18,13 +18,15 @@ import (
 	. "knative.dev/pkg/reconciler/testing"
 
 	"github.com/net-mesh/net-mesh/pkg/plan"
+	"github.com/net-mesh/net-mesh/pkg/reconciler/loopback"
 	"github.com/net-mesh/net-mesh/pkg/reconciler/readiness"
 )
 
-// Both gateways of the shipped configuration, and none for cluster-local hosts.
+// Both gateways of the shipped configuration, and none for cluster-local hosts, nor anything in
+// place of it.
 var (
 	gateways = map[string]string{}
-	halfMesh = map[string]string{"local-gateways": "[]"}
+	halfMesh = map[string]string{"local-gateways": "[]", "loopback": "false"}
 )
 
 // seen stands in for the data plane.
@@ -59,6 +61,7 @@ func TestReconcile(t *testing.T) {
 		world   string // file of objects that exist
 		config  map[string]string
 		seen    seen
+		gate    gate   // nil: open
 		creates string // file of objects to be created
 		updates string // file of objects to be updated
 		deletes []clientgotesting.DeleteActionImpl
@@ -126,6 +129,12 @@ func TestReconcile(t *testing.T) {
 		name: "once the address is published the old way is taken away", world: "flipped", config: halfMesh, seen: proven,
 		deletes: []clientgotesting.DeleteActionImpl{deletion("networking.istio.io", "virtualservices", "apps", "hello-local")},
 		events:  []string{"Normal Deleted Deleted VirtualService apps/hello-local"},
+	}, {
+		name: "but not while sidecars are still on the way to or from a loopback", world: "flipped", config: halfMesh, seen: proven,
+		gate: shut{},
+	}, {
+		name: "where nothing is left nobody is held back", world: "steady", config: gateways, seen: proven,
+		gate: shut{}, status: "",
 	}, {
 		name: "who no longer uses a certificate that others share leaves it to them", world: "shared", config: gateways, seen: proven,
 		updates: "shared-left",
@@ -226,9 +235,17 @@ func TestReconcile(t *testing.T) {
 		if row.world == "deleted" {
 			tr.WantPatches = []clientgotesting.PatchActionImpl{finalizerGone()}
 		}
-		TableTest{tr}.Test(t, factory(row.config, row.seen))
+		if row.gate == nil {
+			row.gate = loopback.OpenGate()
+		}
+		TableTest{tr}.Test(t, gated(row.config, row.seen, row.gate))
 	}
 }
+
+// shut holds back.
+type shut struct{}
+
+func (shut) Settled(bool) bool { return false }
 
 func refusal(name string) string {
 	return "cannot create VirtualService apps/" + name + ": inducing failure for create virtualservices"

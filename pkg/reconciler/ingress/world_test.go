@@ -55,6 +55,10 @@ func init() {
 
 // factory makes a Reconciler whose caches and API hold a row's objects.
 func factory(istio map[string]string, data observer) Factory {
+	return gated(istio, data, loopback.OpenGate())
+}
+
+func gated(istio map[string]string, data observer, gate gate) Factory {
 	return func(t *testing.T, row *TableRow) (controller.Reconciler, ActionRecorderList, EventList) {
 		sorter := NewObjectSorter(scheme)
 		sorter.AddObjects(row.Objects...)
@@ -105,7 +109,7 @@ func factory(istio map[string]string, data observer) Factory {
 				Secrets: secrets.Informer().GetIndexer(), Gateways: gateways.Informer().GetIndexer(),
 				DestinationRules: rules.Informer().GetIndexer(), VirtualServices: services.Informer().GetIndexer(),
 			}),
-			observer: data, tracker: &FakeTracker{}, gate: loopback.OpenGate(),
+			observer: data, tracker: &FakeTracker{}, gate: gate,
 		}
 		rec := ingressreconciler.NewReconciler(ctx, logging.FromContext(ctx), knative, fakeingressinformer.Get(ctx).Lister(),
 			recorder, r, Class, controller.Options{ConfigStore: configured(t, istio)})
