@@ -271,7 +271,7 @@ func TestDiffLive(t *testing.T) {
 			s.objects = append(s.objects, *v)
 		}, "", nil},
 		{"in another mode", nil, "--mode half-mesh", []string{
-			"- VirtualService shop/hello-local",
+			"~ VirtualService shop/hello-local",
 			"~ address of Ingress shop/hello, scope Local: knative-local-gateway.istio-system.svc.cluster.local -> MeshOnly",
 			"  Serving then changes the type of the Route's placeholder Service from ExternalName to ClusterIP; callers may see the old address until their DNS answers expire"}},
 		{"an Ingress that is not there yet", func(s *server) { s.objects = nil }, "-f testdata/hello.yaml -f testdata/gateways.yaml", []string{

@@ -66,6 +66,7 @@ var transcripts = map[string]string{
 	"diff-set-json":               "diff -f hello.yaml -f gateways.yaml --set config-istio.local-gateways=[] -o json",
 	"diff-set-both":               "diff -f hello.yaml -f gateways.yaml --set config-istio.local-gateways=[] --set config-istio.external-gateways=[]",
 	"diff-mode":                   "diff -f hello.yaml -f gateways.yaml --mode half-mesh",
+	"diff-mode-local-only":        "diff -f hello.yaml -f gateways.yaml --mode local-only",
 	"diff-modes":                  "diff -f hello.yaml -f mesh-only.yaml --mode mesh-only:gateway",
 	"diff-mode-no-placeholder":    "diff -f tls.yaml -f gateways.yaml --mode half-mesh",
 	"diff-mode-same":              "diff -f hello.yaml -f gateways.yaml --mode gateway",
@@ -134,7 +135,7 @@ func TestSchemaIsDescribed(t *testing.T) {
 // TestDocumentsAreTrue: the transcripts of the documentation are those of the golden files.
 func TestDocumentsAreTrue(t *testing.T) {
 	for file, names := range map[string][]string{
-		"../../README.md":       {"explain-from", "diff-mode"},
+		"../../README.md":       {"explain-from", "diff-mode-local-only"},
 		"../../docs/netmesh.md": {"explain-abbreviation", "diff-modes"},
 	} {
 		text := read(t, file)

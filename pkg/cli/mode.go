@@ -43,7 +43,7 @@ func parseModes(text string) (before, after mode, err error) {
 }
 
 // apply leaves gateways as they are configured where the mode has any, or else gives the
-// default ones.
+// default ones. All else stays as it is.
 func (m mode) apply(have, defaults config.Istio) config.Istio {
 	has, known := modes[m]
 	if !known {
@@ -58,8 +58,7 @@ func (m mode) apply(have, defaults config.Istio) config.Istio {
 		}
 		return have
 	}
-	return config.Istio{
-		External: scope(has.external, have.External, defaults.External),
-		Local:    scope(has.local, have.Local, defaults.Local),
-	}
+	have.External = scope(has.external, have.External, defaults.External)
+	have.Local = scope(has.local, have.Local, defaults.Local)
+	return have
 }
