@@ -62,11 +62,11 @@ func TestParseIstio(t *testing.T) {
 		},
 		"the legacy format": {
 			data: map[string]string{
-				"gateway.ns.one.dotted": "c.istio-system.svc.cluster.local",
-				"gateway.two":           "c.istio-system.svc.cluster.local",
+				"gateway.ns.one": "c.istio-system.svc.cluster.local",
+				"gateway.two":    "c.istio-system.svc.cluster.local",
 			},
 			want: config.Istio{
-				External: []config.Gateway{gateway("ns", "one.dotted", "c", nil), gateway("knative-serving", "two", "c", nil)},
+				External: []config.Gateway{gateway("ns", "one", "c", nil), gateway("knative-serving", "two", "c", nil)},
 				Local:    defaultLocal,
 			},
 		},
@@ -132,6 +132,9 @@ func TestParseIstioRefuses(t *testing.T) {
 		"export to all and one":    {map[string]string{"export-to": "*, shop"}, "stands alone"},
 		"export to no namespace":   {map[string]string{"export-to": "shop,,bank"}, `"" is not the name of a namespace`},
 		"export of no namespace":   {map[string]string{"export-to.a_b": "shop"}, `"a_b" is not the name of a namespace`},
+		"a name with dots":         {map[string]string{"external-gateways": "- {namespace: a, name: b.c, service: c.d.svc}"}, `entry 0: gateway a/b.c: "b.c": must not contain dots`},
+		"a name with dots, older":  {map[string]string{"local-gateway.a.b.c": "c.d.svc"}, `local-gateway.a.b.c: gateway a/b.c: "b.c": must not contain dots`},
+		"an odd namespace":         {map[string]string{"local-gateways": "- {namespace: A, name: b, service: c.d.svc}"}, `"A": a lowercase`},
 		"a broken selector":        {map[string]string{"external-gateways": "- {namespace: a, name: b, service: c.d.svc, labelSelector: {matchExpressions: [{key: a, operator: Nah}]}}"}, "labelSelector"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -11,6 +11,8 @@ const (
 	HostInvalid            Reason = "HostInvalid"
 	ForeignNamespaceHost   Reason = "ForeignNamespaceHost"
 	HostConflict           Reason = "HostConflict"
+	PathInvalid            Reason = "PathInvalid"
+	HeaderInvalid          Reason = "HeaderInvalid"
 	PathWithoutSplits      Reason = "PathWithoutSplits"
 	PercentNot100          Reason = "PercentNot100"
 	PortNotFound           Reason = "PortNotFound"
@@ -61,9 +63,11 @@ func Catalogue() []Entry {
 	return []Entry{
 		{RuleWithoutHTTP, Invalid, NetworkConfigured, "A rule has no http block, so it says nothing about where its hosts lead. Add http.paths."},
 		{RuleWithoutHosts, Invalid, NetworkConfigured, "A rule has no hosts. A rule without hosts would serve every host of the gateway; name the hosts."},
-		{HostInvalid, Invalid, NetworkConfigured, "A host is not a name that DNS and Istio accept. Correct the host."},
+		{HostInvalid, Invalid, NetworkConfigured, "A host of a rule, or that of a rewriteHost, is not a name that DNS and Istio accept. Correct the host."},
 		{ForeignNamespaceHost, Invalid, NetworkConfigured, "A host belongs to another namespace, or is a wildcard that fits hosts of others. Only Ingresses of that namespace may claim it."},
 		{HostConflict, Invalid, NetworkConfigured, "Of two Ingresses that claim a host the older has it, unless DNS takes the name for a Service in the namespace of the other. When that one gives the host up, it is served here."},
+		{PathInvalid, Invalid, NetworkConfigured, "No request has a path that begins as a path of a rule does: it begins with / and holds what a URL may hold there, all else percent-encoded. The path is not served; correct it."},
+		{HeaderInvalid, Invalid, NetworkConfigured, "A header to match or to append has a name or value that no request can have, or that net-mesh itself sets. The path is not served; correct the header."},
 		{PathWithoutSplits, Invalid, NetworkConfigured, "A path has no splits, so it leads nowhere. Add a split."},
 		{PercentNot100, Invalid, NetworkConfigured, "The percentages of a path's splits do not add up to 100. Correct the percentages."},
 		{PortNotFound, Invalid, NetworkConfigured, "A split names a port that its Service does not have. Correct the port or the Service."},

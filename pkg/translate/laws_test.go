@@ -36,7 +36,7 @@ func TestLaws(t *testing.T) {
 
 // breaches lists the laws a Result breaks, in words.
 func breaches(r translate.Result) []string {
-	var out []string
+	out := refusals(r.Objects)
 	claimed, names := map[string]bool{}, map[string]bool{}
 	for i, vs := range r.Objects.VirtualServices {
 		say := func(format string, args ...any) {
