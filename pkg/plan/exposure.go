@@ -237,5 +237,5 @@ func (d *decider) checkExternal() {
 	}
 	d.report(finding.NoExternalEntry, d.ingress(), "spec.rules",
 		"no external gateway is configured, so public hosts are served to callers inside the mesh only: %s; configure external-gateways in %s to serve the world",
-		strings.Join(hosts, ", "), config.IstioConfigMap)
+		finding.List(hosts), config.IstioConfigMap)
 }

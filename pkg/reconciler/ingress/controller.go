@@ -100,11 +100,11 @@ func NewController(ctx context.Context, cmw configmap.Watcher) *controller.Impl 
 // others have it too.
 func recording(ctx context.Context) (context.Context, record.EventRecorder) {
 	if events := controller.GetEventRecorder(ctx); events != nil {
-		return ctx, events
+		return controller.WithEventRecorder(ctx, bounded{events}), bounded{events}
 	}
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: kubeclient.Get(ctx).CoreV1().Events("")})
-	events := broadcaster.NewRecorder(kubescheme.Scheme, corev1.EventSource{Component: agent})
+	events := bounded{broadcaster.NewRecorder(kubescheme.Scheme, corev1.EventSource{Component: agent})}
 	return controller.WithEventRecorder(ctx, events), events
 }
 

@@ -87,6 +87,10 @@ func balancer(ing *v1alpha1.Ingress, findings []finding.Finding, p plan.Plan, s 
 	return published
 }
 
+// mostLine bounds what a condition says of one thing, in bytes: findings are bounded by
+// themselves, the words of the API and of what answers probes are not.
+const mostLine = 5000
+
 const notInMesh = "Not proven in the mesh: "
 
 // assumptions says which hosts are not proven, what that means, and what to do; empty if
@@ -96,12 +100,12 @@ func assumptions(a readiness.Assumed) string {
 	if len(a.Mesh) > 0 {
 		messages = append(messages, fmt.Sprintf(notInMesh+"%s. Callers' sidecars serve this, and none can be asked whether it knows the routes yet: neither has the controller a sidecar, nor is an observer configured where they are known. "+
 			"A call in the first seconds may get 404: call again. If it goes on, look for the host in \"istioctl proxy-config routes\" of the caller's pod",
-			strings.Join(a.Mesh, ", ")))
+			finding.List(a.Mesh)))
 	}
 	if len(a.Gateways) > 0 {
 		messages = append(messages, fmt.Sprintf("Not proven at the gateways: %s. They let in only who has a client's certificate, so they cannot be asked whether they know the routes yet. "+
 			"Call once with a certificate to be sure",
-			strings.Join(a.Gateways, ", ")))
+			finding.List(a.Gateways)))
 	}
 	return strings.Join(messages, "; ")
 }
@@ -118,6 +122,7 @@ func Unconfigured(ing *v1alpha1.Ingress, err error) {
 }
 
 func report(ing *v1alpha1.Ingress, reason, message string) {
+	message = finding.Bound(message, mostLine)
 	conditions := ing.GetConditionSet().Manage(&ing.Status)
 	if Serving(ing) {
 		conditions.MarkTrueWithReason(v1alpha1.IngressConditionNetworkConfigured, reason, "%s", message)
@@ -149,7 +154,11 @@ func stillAssumed(message string, mesh []string) bool {
 
 // await keeps Ready as it is while another way of the same generation serves.
 func await(conditions apis.ConditionManager, serving bool, waiting []string) {
-	message := "Waiting for " + strings.Join(waiting, "; ")
+	lines := make([]string, 0, len(waiting))
+	for _, line := range waiting {
+		lines = append(lines, finding.Bound(line, mostLine))
+	}
+	message := "Waiting for " + strings.Join(lines, "; ")
 	if serving {
 		conditions.MarkTrueWithReason(v1alpha1.IngressConditionLoadBalancerReady, AwaitingProof,
 			"Served as before. %s", message)
@@ -167,14 +176,7 @@ func mark(conditions apis.ConditionManager, all []finding.Finding, on finding.Co
 	if len(relevant) == 0 {
 		return false
 	}
-	messages := make([]string, 0, len(relevant))
-	for _, f := range relevant {
-		if !slices.Contains(messages, f.Message) {
-			// Several fields may lead to one fault.
-			messages = append(messages, f.Message)
-		}
-	}
-	message, gravest := strings.Join(messages, "; "), relevant[0]
+	message, gravest := finding.Join(messages(relevant)), relevant[0]
 	if gravest.Severity() == finding.Invalid {
 		conditions.MarkFalse(apis.ConditionType(on), string(gravest.Reason), "%s", message)
 		return true
@@ -189,16 +191,19 @@ func mark(conditions apis.ConditionManager, all []finding.Finding, on finding.Co
 
 // missing says what the findings await, in one line.
 func missing(all []finding.Finding) []string {
-	var messages []string
-	for _, f := range all {
-		if f.Severity() == finding.Pending && !slices.Contains(messages, f.Message) {
-			messages = append(messages, f.Message)
-		}
-	}
-	if len(messages) == 0 {
+	pending := slices.DeleteFunc(slices.Clone(all), func(f finding.Finding) bool { return f.Severity() != finding.Pending })
+	if len(pending) == 0 {
 		return nil
 	}
-	return []string{"what is missing: " + strings.Join(messages, "; ")}
+	return []string{"what is missing: " + finding.Join(messages(pending))}
+}
+
+func messages(all []finding.Finding) []string {
+	out := make([]string, 0, len(all))
+	for _, f := range all {
+		out = append(out, f.Message)
+	}
+	return out
 }
 
 func refused(refs []finding.Ref) []finding.Finding {
