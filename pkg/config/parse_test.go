@@ -135,7 +135,13 @@ func TestParseIstioRefuses(t *testing.T) {
 		"a name with dots":         {map[string]string{"external-gateways": "- {namespace: a, name: b.c, service: c.d.svc}"}, `entry 0: gateway a/b.c: "b.c": must not contain dots`},
 		"a name with dots, older":  {map[string]string{"local-gateway.a.b.c": "c.d.svc"}, `local-gateway.a.b.c: gateway a/b.c: "b.c": must not contain dots`},
 		"an odd namespace":         {map[string]string{"local-gateways": "- {namespace: A, name: b, service: c.d.svc}"}, `"A": a lowercase`},
-		"a broken selector":        {map[string]string{"external-gateways": "- {namespace: a, name: b, service: c.d.svc, labelSelector: {matchExpressions: [{key: a, operator: Nah}]}}"}, "labelSelector"},
+		"one Gateway for both":     {map[string]string{"external-gateways": "- {namespace: a, name: b, service: c.d.svc}", "local-gateways": "- {namespace: a, name: b, service: e.d.svc}"}, "Gateway a/b is a local gateway and an external one"},
+		"one for both, older form": {map[string]string{"gateway.a.b": "c.d.svc", "local-gateway.a.b": "c.d.svc"}, "Gateway a/b is a local gateway and an external one"},
+		"the other one's default":  {map[string]string{"external-gateways": "- {namespace: knative-serving, name: knative-local-gateway, service: c.d.svc}"}, "is a local gateway and an external one"},
+		"both, by a label": {map[string]string{"external-gateways": `
+- {namespace: a, name: b, service: c.d.svc}
+- {namespace: a, name: x, service: c.d.svc, labelSelector: {matchLabels: {zone: x}}}`, "local-gateways": "- {namespace: a, name: x, service: e.d.svc}"}, "Gateway a/x is a local gateway and an external one"},
+		"a broken selector": {map[string]string{"external-gateways": "- {namespace: a, name: b, service: c.d.svc, labelSelector: {matchExpressions: [{key: a, operator: Nah}]}}"}, "labelSelector"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := config.ParseIstio(tt.data, "cluster.local", "knative-serving")

@@ -20,6 +20,7 @@ const (
 	CertificateInvalid     Reason = "CertificateInvalid"
 	HTTPOptionUnknown      Reason = "HTTPOptionUnknown"
 	GatewayServiceUnfit    Reason = "GatewayServiceUnfit"
+	LocalGatewayPublic     Reason = "LocalGatewayPublic"
 	LocalTLSWithoutGateway Reason = "LocalTLSWithoutGateway"
 	BackendNotResolved     Reason = "BackendNotResolved"
 	RouteCycle             Reason = "RouteCycle"
@@ -75,6 +76,7 @@ func Catalogue() []Entry {
 		{CertificateInvalid, Invalid, NetworkConfigured, "The Secret of a TLS block holds no PEM certificate with DNS names, or one for a wildcard that does not fit a host. The hosts are not served over TLS until it does."},
 		{HTTPOptionUnknown, Invalid, NetworkConfigured, "spec.httpOption is neither Enabled nor Redirected. It is treated as Enabled."},
 		{GatewayServiceUnfit, Invalid, NetworkConfigured, "The Service of a gateway has no selector, so no pods can be told to listen. Correct config-istio or the Service."},
+		{LocalGatewayPublic, Invalid, NetworkConfigured, "A local gateway listens where an external one does, at one port of the same pods, so the world could call cluster-local hosts there. They are served in the mesh only, until the local gateway has a port of its own."},
 		{LocalTLSWithoutGateway, Invalid, NetworkConfigured, "TLS is asked for cluster-local hosts, but no local gateway is configured to end it. In the mesh mTLS protects the way already: leave TLS out, or configure a local gateway."},
 		{BackendNotResolved, Invalid, NetworkConfigured, "A path leads to another route, and the two cannot be made one, which is needed where nothing routes a request a second time: no path there takes such requests, or together they are too many."},
 		{RouteCycle, Invalid, NetworkConfigured, "A path leads to another route, which leads back. Such requests never arrive; lead one of the hosts elsewhere."},

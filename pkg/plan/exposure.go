@@ -54,8 +54,12 @@ func (d *decider) atGateways(kind Kind, vh model.VirtualHost) {
 	}
 	if len(d.entries(vh.Scope, s.hosts)) == 0 {
 		// Nothing may be encoded as emptiness. The reason has been reported where the
-		// listener could not be made.
-		d.because(vh.Source, "not exposed", "no gateway can redirect its plain requests")
+		// gateways were looked at, or where the listener could not be made.
+		reason := "no gateway can redirect its plain requests"
+		if kind == Local {
+			reason = "the world reaches the local gateways"
+		}
+		d.because(vh.Source, "not exposed as "+string(kind), reason)
 		return
 	}
 	d.because(vh.Source, "exposed as "+string(kind), "gateways are configured for scope "+string(vh.Scope))

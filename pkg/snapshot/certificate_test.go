@@ -29,7 +29,7 @@ spec:
 apiVersion: v1
 kind: Secret
 metadata: {name: cert, namespace: ns}
-data: {tls.crt: `+base64.StdEncoding.EncodeToString(signed(t, "*.Wild.Example.COM", "*.wild.example.com", "WILD.example.com", "shop.example.com"))+`}
+data: {tls.crt: ` + base64.StdEncoding.EncodeToString(signed(t, "*.Wild.Example.COM", "*.wild.example.com", "WILD.example.com", "shop.example.com")) + `}
 `))
 	if err != nil {
 		t.Fatal(err)
