@@ -9,6 +9,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"time"
 
 	"istio.io/client-go/pkg/clientset/versioned"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -71,10 +72,11 @@ type Writer struct {
 
 // NewWriter returns a Writer that compares with caches and writes with the clients.
 func NewWriter(kube kubernetes.Interface, istio versioned.Interface, caches Caches) *Writer {
+	refused := &refusals{now: time.Now}
 	return &Writer{
 		kube:             kube,
-		secrets:          secretKind(kube, caches.Secrets, ownCopies()),
-		sharedSecrets:    secretKind(kube, caches.Secrets, sharedCopies()),
+		secrets:          secretKind(kube, caches.Secrets, ownCopies(), refused),
+		sharedSecrets:    secretKind(kube, caches.Secrets, sharedCopies(), refused),
 		gateways:         gatewayKind(istio, caches.Gateways, controlled[*istiov1.Gateway]()),
 		sharedGateways:   gatewayKind(istio, caches.Gateways, sharedListeners()),
 		destinationRules: destinationRuleKind(istio, caches.DestinationRules),
@@ -126,13 +128,15 @@ func (w *Writer) Prune(ctx context.Context, owner Owner, set resources.Set) erro
 }
 
 // Finalize takes away everything the owner has. The API is asked for copies of Secrets: one
-// that was made a moment ago may not be in the cache yet, and nobody would collect it later.
+// that was made a moment ago may not be in the cache yet, and nobody would collect it later. For
+// the same reason it tries once more what was refused of late.
 func (w *Writer) Finalize(ctx context.Context, owner Owner) error {
+	skipped, skippedToo := w.secrets.skipped(owner), w.sharedSecrets.skipped(owner)
 	copies, err := w.listed(ctx, ownLabels(owner))
 	shared, errToo := w.listed(ctx, userLabels(owner))
 	// After listing: what comes into the cache in between is seen here.
 	pruned := w.Prune(ctx, owner, resources.Set{})
 	return errors.Join(err, errToo, pruned,
-		w.secrets.removeCopies(ctx, owner, copies),
-		w.sharedSecrets.removeCopies(ctx, owner, shared))
+		w.secrets.removeCopies(ctx, owner, append(skipped, copies...)),
+		w.sharedSecrets.removeCopies(ctx, owner, append(skippedToo, shared...)))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	apierrs "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,6 +38,8 @@ type kind[T object] struct {
 	set  func(into, from T)
 	// holding says whose objects are.
 	holding holding[T]
+	// refused are the namespaces in which what is stale is left alone; nil: none.
+	refused *refusals
 }
 
 // sync creates first and updates then: a host that moves from one object to another is
@@ -153,7 +156,7 @@ func (k kind[T]) leave(ctx context.Context, o T) error {
 	return err
 }
 
-// stale lists the owner's objects that are not wanted.
+// stale lists the owner's objects that are not wanted, and may be taken away as far as is known.
 func (k kind[T]) stale(owner Owner, wanted []T) []T {
 	keep := map[string]bool{}
 	for _, o := range wanted {
@@ -161,11 +164,16 @@ func (k kind[T]) stale(owner Owner, wanted []T) []T {
 	}
 	var out []T
 	for _, o := range k.owned(owner) {
-		if !keep[o.GetNamespace()+"/"+o.GetName()] {
+		if !keep[o.GetNamespace()+"/"+o.GetName()] && !k.refused.hold(o.GetNamespace()) {
 			out = append(out, o)
 		}
 	}
 	return out
+}
+
+// skipped lists the owner's objects where taking away was refused of late.
+func (k kind[T]) skipped(owner Owner) []T {
+	return slices.DeleteFunc(k.owned(owner), func(o T) bool { return !k.refused.hold(o.GetNamespace()) })
 }
 
 // owned lists what the owner has, from the cache, by name.
