@@ -43,8 +43,9 @@ type Changes struct {
 	// them.
 	Widened bool
 	// Kept are the gateways at which VirtualServices of the owner go on serving beside those
-	// that are wanted, sorted. Prune takes them away.
-	Kept []string
+	// that are wanted, sorted. Prune takes them away. Lost are those that have been deleted
+	// meanwhile, so that nobody is served there.
+	Kept, Lost []string
 }
 
 // Wrote says whether anything was created or updated.
@@ -91,8 +92,8 @@ func (w *Writer) Sync(ctx context.Context, owner Owner, set resources.Set) (Chan
 	gateways, services := w.widenedGateways(owner, set), w.widened(owner, set)
 	c := Changes{
 		Widened: w.gateways.differ(gateways, set.Gateways) || w.virtualServices.differ(services, set.VirtualServices),
-		Kept:    kept(services, set.VirtualServices),
 	}
+	c.Kept, c.Lost = w.former(owner, services, set)
 	copies, missing := w.copies(set.Secrets)
 	shared, missingToo := w.copies(set.SharedSecrets)
 	err := errors.Join(missing, missingToo,

@@ -122,6 +122,21 @@ func TestWhatIsMissingWakes(t *testing.T) {
 	eventually(t, "a pod is awaited", func() bool { return condition(ctx, "Ready") == "Unknown AwaitingProof" })
 }
 
+// TestAFormerGatewayIsWatched: while a new one is awaited the Ingress is served by the one before, until
+// somebody deletes that.
+func TestAFormerGatewayIsWatched(t *testing.T) {
+	ctx := start(t, map[string]string{
+		"external-gateways": "- {namespace: knative-serving, name: misspelt, service: istio-ingressgateway.istio-system.svc.cluster.local}",
+	}, "ready", "gateways", "revision", "objects")
+	eventually(t, "it is served as before", func() bool {
+		return condition(ctx, "NetworkConfigured") == "True GatewayMissing" && condition(ctx, "Ready") == "True "
+	})
+	if err := fakeistio.Get(ctx).NetworkingV1().Gateways("knative-serving").Delete(ctx, "knative-ingress-gateway", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it no longer is", func() bool { return condition(ctx, "Ready") == "Unknown GatewayMissing" })
+}
+
 // TestNamesThatNobodyCanHave: what is named wrongly is told of, and the rest is served.
 func TestNamesThatNobodyCanHave(t *testing.T) {
 	ctx := start(t, gateways, "gateways", "revision")

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	apierrs "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -61,7 +62,7 @@ func (r *Reconciler) ReconcileKind(ctx context.Context, ing *v1alpha1.Ingress) r
 		return failed(ing, err)
 	}
 	changes, err := r.writer.Sync(ctx, ing, result.Objects)
-	if err := errors.Join(err, r.watch(ing, changes.Refused)); err != nil {
+	if err := errors.Join(err, r.watch(ing, slices.Concat(changes.Refused, former(changes)))); err != nil {
 		return failed(ing, err)
 	}
 	state, err := r.observe(ctx, ing, result.Plan, changes)
@@ -117,6 +118,17 @@ func (r *Reconciler) track(ing *v1alpha1.Ingress, looked []snapshot.Ref, set res
 		refs = append(refs, finding.Ref{Kind: "Gateway", Namespace: g.Namespace, Name: g.Name})
 	}
 	return r.watch(ing, refs)
+}
+
+// former are the gateways by which the Ingress is served until the new way is proven, or no longer.
+func former(c apply.Changes) []finding.Ref {
+	var refs []finding.Ref
+	for _, gateway := range slices.Concat(c.Kept, c.Lost) {
+		if namespace, name, isGateway := strings.Cut(gateway, "/"); isGateway {
+			refs = append(refs, finding.Ref{Kind: "Gateway", Namespace: namespace, Name: name})
+		}
+	}
+	return refs
 }
 
 // watch has changes of objects wake the Ingress, which includes their coming and going.

@@ -39,7 +39,9 @@ func Write(ctx context.Context, ing *v1alpha1.Ingress, r translate.Result, c app
 	findings := finding.Sort(slices.Concat(refused(c.Refused), r.Findings))
 	tell(ctx, ing, findings)
 	before := servedBefore(ing, findings, r.Plan, c)
-	published := balancer(ing, findings, r.Plan, s, before)
+	// What another Ingress has is no longer served as before, nor what a gateway had that is gone.
+	stays := before || Serving(ing) && len(r.Plan.Yields)+len(c.Lost) == 0 && !slices.ContainsFunc(findings, ofGateway)
+	published := balancer(ing, findings, r.Plan, s, stays)
 	// Last, so that Ready tells of findings rather than of what is awaited because of them.
 	conditions := ing.GetConditionSet().Manage(&ing.Status)
 	if !mark(conditions, findings, finding.NetworkConfigured, before) {
@@ -53,10 +55,33 @@ func Write(ctx context.Context, ing *v1alpha1.Ingress, r translate.Result, c app
 // Routes Unknown. There is an old way if another address is published, or if other gateways
 // are kept; who lost a gateway that served has neither.
 func servedBefore(ing *v1alpha1.Ingress, findings []finding.Finding, p plan.Plan, c apply.Changes) bool {
-	other := !same(ing.Status.PublicLoadBalancer, p.Public) || !same(ing.Status.PrivateLoadBalancer, p.Private)
-	return Serving(ing) && len(p.Yields) == 0 && (other || len(c.Kept) > 0) && !slices.ContainsFunc(findings, func(f finding.Finding) bool {
+	return Serving(ing) && len(p.Yields) == 0 && oldWay(ing, findings, p, c) && !slices.ContainsFunc(findings, func(f finding.Finding) bool {
 		return f.Severity() != finding.Info && !ofGateway(f)
 	})
+}
+
+// oldWay says whether there is another way than is wanted, and what it needs exists.
+func oldWay(ing *v1alpha1.Ingress, findings []finding.Finding, p plan.Plan, c apply.Changes) bool {
+	if len(c.Lost) > 0 {
+		return false
+	}
+	missing := slices.ContainsFunc(findings, func(f finding.Finding) bool { return f.Reason == finding.GatewayMissing })
+	other := false
+	for _, scope := range []struct {
+		published *v1alpha1.LoadBalancerStatus
+		wanted    []plan.Address
+	}{{ing.Status.PublicLoadBalancer, p.Public}, {ing.Status.PrivateLoadBalancer, p.Private}} {
+		if same(scope.published, scope.wanted) {
+			continue
+		}
+		// The mesh is always there. A gateway that is missing, while none is kept, may be the old one
+		// by another Service.
+		if missing && len(c.Kept) == 0 && !same(scope.published, []plan.Address{{MeshOnly: true}}) {
+			return false
+		}
+		other = true
+	}
+	return other || len(c.Kept) > 0
 }
 
 // ofGateway says whether a gateway of config-istio does not serve, or not yet.
@@ -65,9 +90,9 @@ func ofGateway(f finding.Finding) bool {
 }
 
 // balancer reports how the data plane serves the Ingress, and publishes the addresses of
-// what is proven. It returns whether they were published before. before is what servedBefore
-// says.
-func balancer(ing *v1alpha1.Ingress, findings []finding.Finding, p plan.Plan, s readiness.State, before bool) bool {
+// what is proven. It returns whether they were published before. stays says whether the Ingress is
+// served as before meanwhile.
+func balancer(ing *v1alpha1.Ingress, findings []finding.Finding, p plan.Plan, s readiness.State, stays bool) bool {
 	conditions := ing.GetConditionSet().Manage(&ing.Status)
 	if mark(conditions, findings, finding.LoadBalancerReady, false) {
 		return false
@@ -75,8 +100,7 @@ func balancer(ing *v1alpha1.Ingress, findings []finding.Finding, p plan.Plan, s 
 	// What cannot be asked for while something is missing has not been proven either.
 	waiting := slices.Concat(s.Waiting, missing(findings))
 	if !s.Ready || len(waiting) > 0 {
-		// What another Ingress has is no longer served as before, nor what a gateway had that is gone.
-		await(conditions, before || Serving(ing) && len(p.Yields) == 0 && !slices.ContainsFunc(findings, ofGateway), waiting)
+		await(conditions, stays, waiting)
 		return false
 	}
 	published := same(ing.Status.PublicLoadBalancer, p.Public) && same(ing.Status.PrivateLoadBalancer, p.Private)
