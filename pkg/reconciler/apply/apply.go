@@ -85,6 +85,14 @@ func NewWriter(kube kubernetes.Interface, istio versioned.Interface, caches Cach
 	}
 }
 
+// OnChange has a function told of each write, with the kind of the object and Created, Updated or
+// Deleted. It is to be called before the Writer is used.
+func (w *Writer) OnChange(changed func(ctx context.Context, kind, change string)) {
+	w.secrets.changed, w.sharedSecrets.changed = changed, changed
+	w.gateways.changed, w.sharedGateways.changed = changed, changed
+	w.destinationRules.changed, w.virtualServices.changed = changed, changed
+}
+
 // Sync creates what is missing and updates what differs, without taking anything away
 // that is asked for and may still serve. What one object's failure does not touch is written all the
 // same; the error joins all failures of the API.

@@ -40,6 +40,20 @@ type kind[T object] struct {
 	holding holding[T]
 	// refused are the namespaces in which what is stale is left alone; nil: none.
 	refused *refusals
+	// changed is told of each write, with the name of the kind; nil: nobody is.
+	changed func(ctx context.Context, kind, change string)
+}
+
+// did tells of a write, as an event of the owner and to whoever counts.
+func (k kind[T]) did(ctx context.Context, owner Owner, change string, o T) {
+	tell(ctx, owner, change, k.ref(o))
+	k.count(ctx, change)
+}
+
+func (k kind[T]) count(ctx context.Context, change string) {
+	if k.changed != nil {
+		k.changed(ctx, k.name, change)
+	}
 }
 
 // sync creates first and updates then: a host that moves from one object to another is
@@ -74,7 +88,7 @@ func (k kind[T]) create(ctx context.Context, owner Owner, want T, c *Changes) er
 	if err != nil {
 		return k.failed(ctx, owner, "create", want, err)
 	}
-	tell(ctx, owner, eventCreated, k.ref(want))
+	k.did(ctx, owner, eventCreated, want)
 	c.Created = append(c.Created, k.ref(want))
 	return nil
 }
@@ -94,7 +108,7 @@ func (k kind[T]) update(ctx context.Context, owner Owner, have, want T, c *Chang
 	case err != nil:
 		return k.failed(ctx, owner, "update", next, err)
 	}
-	tell(ctx, owner, eventUpdated, k.ref(next))
+	k.did(ctx, owner, eventUpdated, next)
 	c.Updated = append(c.Updated, k.ref(next))
 	return nil
 }
@@ -142,7 +156,7 @@ func (k kind[T]) delete(ctx context.Context, owner Owner, o T) error {
 	case apierrs.IsNotFound(err):
 		return nil
 	case err == nil:
-		tell(ctx, owner, eventDeleted, k.ref(o))
+		k.did(ctx, owner, eventDeleted, o)
 	}
 	return err
 }
@@ -150,8 +164,11 @@ func (k kind[T]) delete(ctx context.Context, owner Owner, o T) error {
 // leave writes an object that has forgotten an owner.
 func (k kind[T]) leave(ctx context.Context, o T) error {
 	_, err := k.client(o.GetNamespace()).Update(ctx, o, metav1.UpdateOptions{})
-	if apierrs.IsNotFound(err) {
+	switch {
+	case apierrs.IsNotFound(err):
 		return nil
+	case err == nil:
+		k.count(ctx, eventUpdated)
 	}
 	return err
 }

@@ -36,7 +36,7 @@ const (
 // published before, so that what is no longer wanted may go. While something is missing
 // nothing goes that is asked for: a certificate that is being renewed must not end TLS.
 func Write(ctx context.Context, ing *v1alpha1.Ingress, r translate.Result, c apply.Changes, s readiness.State) bool {
-	findings := finding.Sort(slices.Concat(refused(c.Refused), r.Findings))
+	findings := Findings(r, c)
 	tell(ctx, ing, findings)
 	before := servedBefore(ing, findings, r.Plan, c)
 	// What another Ingress has is no longer served as before, nor what a gateway had that is gone.
@@ -48,6 +48,11 @@ func Write(ctx context.Context, ing *v1alpha1.Ingress, r translate.Result, c app
 		conditions.MarkTrue(v1alpha1.IngressConditionNetworkConfigured)
 	}
 	return published
+}
+
+// Findings are all that is to be told, gravest first.
+func Findings(r translate.Result, c apply.Changes) []finding.Finding {
+	return finding.Sort(slices.Concat(refused(c.Refused), r.Findings))
 }
 
 // servedBefore says whether all that is missing belongs to a new way at gateways, while the
