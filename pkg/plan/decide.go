@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/types"
 	"knative.dev/networking/pkg/apis/networking"
 
 	"github.com/net-mesh/net-mesh/pkg/config"
@@ -21,6 +22,7 @@ func Decide(m model.Model, w snapshot.World) (Plan, []finding.Finding) {
 	d.plan.Labels, d.plan.Annotations, d.plan.Asked = m.Labels, m.Annotations, m.Asked
 	d.plan.LoopsBack = loopsBack(w.Config.Istio)
 	d.checkGateways()
+	d.checkApart()
 	d.settle()
 	d.listeners()
 	d.exposures()
@@ -38,6 +40,8 @@ type decider struct {
 	plan     Plan
 	findings []finding.Finding
 	taken    names
+	// open are the local gateways that the world reaches.
+	open map[types.NamespacedName]bool
 	// yielded are the names of plan.Yields, which are looked up for each host.
 	yielded map[yieldedName]bool
 }

@@ -181,6 +181,8 @@ func (d *decider) behindDoors() {
 		}
 		d.because(vh.Source, "exposed to external gateways themselves", "VirtualServices of others there may lead to the local gateway")
 		s.routes = d.routes(Local, vh)
-		d.expose(Local, entries, s)
+		for _, part := range s.apart() {
+			d.expose(Local, entries, part)
+		}
 	}
 }
