@@ -17,7 +17,8 @@ import (
 //   - the gateways of the scopes it uses, and the Services before their pods; for a local one
 //     all external ones too, which must not listen where it does,
 //   - other Ingresses that claim its hosts,
-//   - Ingresses to whose hosts its splits lead, with their Services, and so on.
+//   - Ingresses to whose hosts its splits lead, with their Services, and so on,
+//   - of KServe's, the other components of the InferenceService and the Service of its name.
 func Ingress(r Reader, cfg config.Config, ing *v1alpha1.Ingress) Snapshot {
 	rec := Record(r)
 	w := World{Config: cfg}
@@ -37,6 +38,7 @@ func Ingress(r Reader, cfg config.Config, ing *v1alpha1.Ingress) Snapshot {
 	w.Local = gateways(rec, cfg, config.Local, ing)
 	w.Outside = outside(rec, cfg, ing, w.Local)
 	w.Neighbours = neighbours(rec, cfg, ing)
+	w.Alias = alias(rec, cfg, ing)
 	w.Refs, w.HostKeys, w.TargetKeys = rec.Refs(), rec.HostKeys(), rec.TargetKeys()
 	return Snapshot{Ingress: ing, Targets: found, World: w}
 }

@@ -37,6 +37,9 @@ type World struct {
 	Certificates []Certificate
 	// Neighbours are other Ingresses that claim hosts which may be this one's, by name.
 	Neighbours []Neighbour
+	// Alias is the InferenceService of KServe whose abbreviated names the Ingress serves too;
+	// empty: none.
+	Alias types.NamespacedName
 	// Refs names everything that was looked at, found or not: exactly these are
 	// to be watched.
 	Refs []Ref

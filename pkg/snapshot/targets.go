@@ -59,7 +59,8 @@ func leads(r Reader, cfg config.Config, ings []*v1alpha1.Ingress) []string {
 }
 
 // TargetKeys lists the keys of all hosts to which the splits of an Ingress could lead,
-// sorted: a Service may become the placeholder of a route later.
+// sorted: a Service may become the placeholder of a route later. With them are the hosts that
+// decide whether it serves the name of an InferenceService.
 func TargetKeys(ing *v1alpha1.Ingress) []string {
 	if Claims(ing) == nil {
 		return nil
@@ -74,6 +75,7 @@ func TargetKeys(ing *v1alpha1.Ingress) []string {
 			keys = append(keys, serviceKey(name))
 		}
 	}
+	keys = append(keys, aliasKeys(ing)...)
 	slices.Sort(keys)
 	return slices.Compact(keys)
 }

@@ -1,0 +1,75 @@
+package snapshot
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+	"knative.dev/networking/pkg/apis/networking/v1alpha1"
+
+	"github.com/net-mesh/net-mesh/pkg/config"
+)
+
+// Labels of KServe, which Serving hands on from the Services that KServe makes of an
+// InferenceService: one of its components each (pkg/constants in kserve/kserve).
+const (
+	inferenceServiceLabel = "serving.kserve.io/inferenceservice"
+	componentLabel        = "component"
+
+	predictor   = "predictor"
+	transformer = "transformer"
+	explainer   = "explainer"
+)
+
+// inferenceService names the InferenceService whose requests an Ingress may be the first to
+// take, if it is of one.
+func inferenceService(ing *v1alpha1.Ingress) (types.NamespacedName, bool) {
+	name, component := ing.Labels[inferenceServiceLabel], ing.Labels[componentLabel]
+	return types.NamespacedName{Namespace: ing.Namespace, Name: name}, name != "" && (component == predictor || component == transformer)
+}
+
+// alias is the InferenceService for which an Ingress is to serve the abbreviations of its
+// name, empty if there is none. KServe makes an alias of the local gateway of that name, and a
+// VirtualService for its full name only, so that the abbreviations lead to the local gateway,
+// which does not know them, or to the loopback, round and round. The first component takes
+// them; where there is an explainer, paths would decide, and they are left alone. So they are
+// where the Service of that name is another one, or an Ingress claims the name.
+func alias(rec *Recorder, cfg config.Config, ing *v1alpha1.Ingress) types.NamespacedName {
+	of, is := inferenceService(ing)
+	if !is {
+		return types.NamespacedName{}
+	}
+	taken := slices.ContainsFunc(rec.Targets(serviceKey(of)), func(other *v1alpha1.Ingress) bool { return nameOf(other) != nameOf(ing) })
+	explained, transformed := component(rec, of, explainer), component(rec, of, transformer)
+	if s := service(rec, of); taken || explained || transformed && ing.Labels[componentLabel] == predictor || !leadsToLocalService(cfg, s.ExternalName) {
+		return types.NamespacedName{}
+	}
+	return of
+}
+
+// component says whether an InferenceService has one of its components.
+func component(rec *Recorder, of types.NamespacedName, kind string) bool {
+	return slices.ContainsFunc(rec.Targets(serviceKey(componentOf(of, kind))), func(ing *v1alpha1.Ingress) bool {
+		return ing.Namespace == of.Namespace && ing.Labels[inferenceServiceLabel] == of.Name && ing.Labels[componentLabel] == kind
+	})
+}
+
+func componentOf(of types.NamespacedName, kind string) types.NamespacedName {
+	return types.NamespacedName{Namespace: of.Namespace, Name: of.Name + "-" + kind}
+}
+
+// aliasKeys are those of the hosts by which alias is decided.
+func aliasKeys(ing *v1alpha1.Ingress) []string {
+	of, is := inferenceService(ing)
+	if !is {
+		return nil
+	}
+	return []string{serviceKey(of), serviceKey(componentOf(of, explainer)), serviceKey(componentOf(of, transformer))}
+}
+
+// leadsToLocalService says whether a name is that of a local gateway's Service, or of that by
+// which the loopback goes.
+func leadsToLocalService(cfg config.Config, externalName string) bool {
+	return leadsToLocalGateway(cfg, externalName) ||
+		strings.EqualFold(strings.TrimSuffix(externalName, "."), config.LocalGatewayHost(cfg.ClusterDomain))
+}
