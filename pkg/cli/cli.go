@@ -85,7 +85,7 @@ func command(name string) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(translateCommand(), lintCommand(), explainCommand(), diffCommand(), versionCommand())
+	root.AddCommand(translateCommand(), lintCommand(), explainCommand(), diffCommand(), doctorCommand(), versionCommand())
 	for _, c := range append(root.Commands(), root) {
 		c.Long = called(name, c.Long)
 		c.Example = called(name, c.Example)
