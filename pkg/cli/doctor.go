@@ -18,8 +18,8 @@ mTLS, gateways, Sidecar objects, NetworkPolicies, VirtualServices and Destinatio
 policies. Prints what is wrong, what is not known because it could not be read, what is worth knowing,
 and what is fit, each with the object, what comes of it, and what to do.
 
--o fixes prints the objects that would mend it, for kubectl; read them first. They admit what calls
-need and no more. Nothing is written by netmesh.
+-o fixes prints the objects that would mend what is wrong, for kubectl; read them first. They admit what
+calls need and no more. Nothing is written by netmesh.
 
 It wants the right to list, in all namespaces, pods, namespaces, deployments, networkpolicies, webhook
 configurations, and Istio's sidecars, virtualservices, destinationrules, peerauthentications and
@@ -45,7 +45,7 @@ or a world that cannot be read.`,
 		if err := printReport(c.OutOrStdout(), r, format.value); err != nil {
 			return err
 		}
-		if format.value == "fixes" && len(r.Fixes()) == 0 {
+		if format.value == "fixes" && len(r.Fixes(doctor.Wrong)) == 0 {
 			fmt.Fprintln(c.ErrOrStderr(), "no object would mend anything")
 		}
 		if r.Unfit() {

@@ -34,7 +34,7 @@ type shownVerdicts struct {
 }
 
 func shownOf(r doctor.Report) shownReport {
-	out := shownReport{Schema: reportSchema, Fit: !r.Unfit(), Checks: []shownCheck{}, Fixes: append([]doctor.Fix{}, r.Fixes()...)}
+	out := shownReport{Schema: reportSchema, Fit: !r.Unfit(), Checks: []shownCheck{}, Fixes: append([]doctor.Fix{}, r.Fixes(doctor.Wrong)...)}
 	for _, c := range r.Checks {
 		one := shownCheck{c.Name, c.About, []shownVerdicts{}}
 		for _, f := range c.Findings {
@@ -57,7 +57,7 @@ func printReport(to io.Writer, r doctor.Report, format string) error {
 		return err
 	case "fixes":
 		var documents []any
-		for _, fix := range r.Fixes() {
+		for _, fix := range r.Fixes(doctor.Wrong) {
 			documents = append(documents, fix)
 		}
 		return printYAML(to, documents)
@@ -93,13 +93,18 @@ func reportText(r doctor.Report) string {
 			}
 		}
 	}
-	if fixes := r.Fixes(); len(fixes) > 0 {
-		fmt.Fprintf(&out, "\nto apply (netmesh doctor -o fixes prints them alone)\n")
-		for _, fix := range fixes {
-			fmt.Fprintf(&out, "---\n%s", indented(fix))
-		}
-	}
+	printFixes(&out, "to apply; netmesh doctor -o fixes prints these alone", r.Fixes(doctor.Wrong))
+	printFixes(&out, "to apply if it is meant to be open", r.Fixes(doctor.Notable))
 	return out.String()
+}
+
+func printFixes(out *strings.Builder, title string, fixes []doctor.Fix) {
+	for i, fix := range fixes {
+		if i == 0 {
+			fmt.Fprintf(out, "\n%s\n", title)
+		}
+		fmt.Fprintf(out, "---\n%s", indented(fix))
+	}
 }
 
 func findingText(c doctor.Check, f doctor.Finding) string {

@@ -177,7 +177,7 @@ func parsePath(path string) (gvr schema.GroupVersionResource, namespace, name st
 		gvr.Group, parts = parts[1], parts[1:]
 	}
 	gvr.Version, parts = parts[1], parts[2:]
-	if parts[0] == "namespaces" {
+	if parts[0] == "namespaces" && len(parts) > 2 {
 		namespace, parts = parts[1], parts[2:]
 	}
 	gvr.Resource = parts[0]
@@ -187,10 +187,11 @@ func parsePath(path string) (gvr schema.GroupVersionResource, namespace, name st
 	return gvr, namespace, name
 }
 
-// is compares by the plural that all kinds here have.
+// is compares by the plurals that kinds here have.
 func is(o unstructured.Unstructured, gvr schema.GroupVersionResource) bool {
 	plural := strings.ToLower(o.GetKind()) + "s"
-	return o.GroupVersionKind().GroupVersion() == gvr.GroupVersion() && (plural == gvr.Resource || strings.TrimSuffix(plural, "s")+"es" == gvr.Resource)
+	plurals := []string{plural, strings.TrimSuffix(plural, "s") + "es", strings.TrimSuffix(plural, "ys") + "ies"}
+	return o.GroupVersionKind().GroupVersion() == gvr.GroupVersion() && slices.Contains(plurals, gvr.Resource)
 }
 
 func answer(w http.ResponseWriter, body any) {

@@ -9,9 +9,6 @@ func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys
 
 func checkGateways(f *facts) []Finding {
 	var out []Finding
-	if f.Config == nil {
-		return []Finding{finding(NotKnown, ref("ConfigMap", f.SystemNamespace, "config-istio"), "config-istio cannot be read, so which gateways there should be is not known").mend("correct it")}
-	}
 	if len(f.Gateways) == 0 {
 		return []Finding{good("config-istio names no gateway, so none is needed")}
 	}

@@ -21,16 +21,14 @@ func checkObservers(f *facts) []Finding {
 		out = append(out, finding(ObserversUnreadable, ref("Deployment", f.SystemNamespace, controllerName),
 			"%s names %q, and the controller does not start with it", observersVariable, name).mend("write namespace/name of a Service"))
 	}
-	proving := 0
 	for _, name := range listed.services {
 		found := f.checkObserver(name)
 		out = append(out, found...)
 		if len(found) == 0 {
-			proving++
 			out = append(out, good("observer %s has ready pods with sidecars", name))
 		}
 	}
-	own := slices.ContainsFunc(f.systemPods(controllerName), func(w Workload) bool { return w.Sidecar })
+	own := slices.ContainsFunc(f.Deployments, ours) && slices.ContainsFunc(f.systemPods(controllerName), func(w Workload) bool { return w.Sidecar })
 	controller := ref("Deployment", f.SystemNamespace, controllerName)
 	switch {
 	case own:

@@ -9,6 +9,8 @@ package doctor
 import (
 	"slices"
 	"strings"
+
+	"github.com/net-mesh/net-mesh/pkg/config"
 )
 
 // Report is what Examine found, check by check.
@@ -44,14 +46,14 @@ func checks() []check {
 		{"observers", "is there somebody who proves what the mesh has been told?", []string{kindDeployment, kindPod, kindService}, checkObservers, ""},
 		{"system sidecars", "have activator and autoscaler sidecars?", []string{kindPod, kindPeerAuthentication}, checkSystemSidecars, "activator and autoscaler have sidecars"},
 		{"mtls", "where is mTLS demanded?", []string{kindPeerAuthentication, kindNamespace}, checkMTLS, ""},
-		{"sidecars", "have the pods of Services, and callers, sidecars?", []string{kindPod, kindNamespace}, checkInjection, "the pods of Services, and all other pods of injected namespaces, have sidecars"},
-		{"callers without a sidecar", "who cannot call cluster-local hosts?", []string{kindPod, kindNamespace}, checkOutsiders, ""},
-		{"gateways", "do the gateways of config-istio exist, with pods?", []string{kindPod, kindService, kindGateway}, checkGateways, "each gateway has its Gateway, Service and a ready pod"},
-		{"sidecar objects", "do Sidecar objects hide routes from those who need them?", []string{kindSidecar, kindPod, kindNamespace, kindDeployment}, checkScopes, "no Sidecar object hides a route"},
-		{"network policies", "do NetworkPolicies let through what a call needs?", []string{kindNetworkPolicy, kindPod, kindNamespace, kindDeployment}, checkPolicies, "no NetworkPolicy stands in the way of a call"},
+		{"sidecars", "have the pods of Services, and callers, sidecars?", []string{kindPod, kindNamespace, kindRoute}, checkInjection, "the pods of Services, and all other pods of injected namespaces, have sidecars"},
+		{"callers without a sidecar", "who cannot call cluster-local hosts?", []string{kindPod, kindNamespace, kindRoute}, checkOutsiders, ""},
+		{"gateways", "do the gateways of config-istio exist, with pods?", []string{kindPod, kindService, kindGateway, kindRoute}, checkGateways, "each gateway has its Gateway, Service and a ready pod"},
+		{"sidecar objects", "do Sidecar objects hide routes from those who need them?", []string{kindSidecar, kindPod, kindNamespace, kindDeployment, kindRoute}, checkScopes, "no Sidecar object hides a route"},
+		{"network policies", "do NetworkPolicies let through what a call needs?", []string{kindNetworkPolicy, kindPod, kindNamespace, kindDeployment, kindRoute}, checkPolicies, "no NetworkPolicy stands in the way of a call"},
 		{"outbound traffic", "what do sidecars do with hosts that they do not know?", []string{kindSidecar}, checkOutbound, ""},
-		{"exports", "are sidecars told the routes?", nil, checkExports, "nothing keeps routes from sidecars"},
-		{"virtual services", "does a VirtualService of others claim a host of a route?", []string{kindVirtualService}, checkRivals, "no VirtualService of others claims a host of a route"},
+		{"exports", "are sidecars told the routes?", []string{kindRoute}, checkExports, "nothing keeps routes from sidecars"},
+		{"virtual services", "does a VirtualService of others claim a host of a route?", []string{kindVirtualService, kindRoute}, checkRivals, "no VirtualService of others claims a host of a route"},
 		{"destination rules", "does a DestinationRule take mTLS away?", []string{kindDestinationRule}, checkDestinationRules, "no DestinationRule takes mTLS away"},
 		{"authorization", "may the activator call the revisions that it stands before?", []string{kindAuthorizationPolicy, kindPod, kindDeployment}, checkAuthorization, "no AuthorizationPolicy keeps the activator from a revision"},
 	}
@@ -79,6 +81,10 @@ func Examine(w World) Report {
 // unread has a finding for each kind that a check needs and that could not be read.
 func (f *facts) unread(needs []string) []Finding {
 	var out []Finding
+	if f.Config == nil && slices.Contains(needs, kindRoute) {
+		out = append(out, finding(NotKnown, ref("ConfigMap", f.SystemNamespace, config.IstioConfigMap), "the configuration cannot be read, so which routes and gateways there are is not known").
+			mend("correct it; see the check of config"))
+	}
 	for _, u := range f.Unread {
 		if slices.Contains(needs, u.Kind) {
 			kind, _, _ := strings.Cut(u.Kind, ".")
@@ -108,13 +114,14 @@ func (r Report) Findings() []Finding {
 	return out
 }
 
-// Fixes are the objects of all findings, each once.
-func (r Report) Fixes() []Fix {
+// Fixes are the objects of findings of a verdict, each once. Those of what is Wrong are to be
+// applied; those of what is Notable open what somebody may have closed on purpose.
+func (r Report) Fixes(of Verdict) []Fix {
 	var out []Fix
 	seen := map[string]bool{}
 	for _, f := range r.Findings() {
 		for _, fix := range f.Fixes {
-			if !seen[fix.key()] {
+			if f.Verdict() == of && !seen[fix.key()] {
 				seen[fix.key()] = true
 				out = append(out, fix)
 			}

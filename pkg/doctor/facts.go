@@ -49,6 +49,7 @@ func newFacts(w World) *facts {
 	}
 	f.mesh = f.readMesh()
 	f.workloads = f.gather()
+	f.Revisions = f.allRevisions()
 	return f
 }
 
@@ -86,6 +87,19 @@ func (f *facts) readMesh() mesh {
 		}
 	}
 	return m
+}
+
+// allRevisions adds those that have pods or a Deployment and whose ServerlessService is not
+// seen; whether the activator stands before them now is not known.
+func (f *facts) allRevisions() []Revision {
+	out := slices.Clone(f.Revisions)
+	for _, w := range f.workloads {
+		name := types.NamespacedName{Namespace: w.Namespace, Name: w.Labels[revisionLabel]}
+		if name.Name != "" && !slices.ContainsFunc(out, func(r Revision) bool { return r.Name == name }) {
+			out = append(out, Revision{Name: name})
+		}
+	}
+	return out
 }
 
 // injects says whether a namespace asks for sidecars. Which webhook injects is not looked at.

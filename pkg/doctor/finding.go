@@ -57,6 +57,12 @@ func (f Fix) MarshalJSON() ([]byte, error) {
 		return nil, err
 	}
 	delete(whole, "status")
+	// The zero value of this mode is left out by its own encoder, and {} says little to people.
+	if spec, ok := whole["spec"].(map[string]any); ok {
+		if policy, ok := spec["outboundTrafficPolicy"].(map[string]any); ok && policy["mode"] == nil {
+			policy["mode"] = "REGISTRY_ONLY"
+		}
+	}
 	if meta, ok := whole["metadata"].(map[string]any); ok {
 		delete(meta, "creationTimestamp")
 	}

@@ -76,10 +76,12 @@ type Unread struct {
 
 // Kinds of which objects are read, with their API groups.
 const (
-	kindNamespace           = "Namespace"
-	kindPod                 = "Pod"
-	kindConfigMap           = "ConfigMap"
-	kindService             = "Service"
+	kindNamespace = "Namespace"
+	kindPod       = "Pod"
+	kindConfigMap = "ConfigMap"
+	kindService   = "Service"
+	// kindRoute are VirtualServices of net-mesh, which follow from its configuration.
+	kindRoute               = "Route"
 	kindGateway             = "Gateway.networking.istio.io"
 	kindDeployment          = "Deployment.apps"
 	kindNetworkPolicy       = "NetworkPolicy.networking.k8s.io"

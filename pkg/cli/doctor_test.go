@@ -1,0 +1,120 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/net-mesh/net-mesh/pkg/doctor"
+)
+
+// A mesh that is fit, without and with gateways. What documents of a case say replaces it.
+const (
+	around   = "-f hello.yaml -f serverless.yaml -f doctor/serving.yaml -f doctor/net-mesh.yaml -f doctor/istio.yaml -f doctor/strict.yaml -f doctor/apps.yaml "
+	meshOnly = around + "-f doctor/mesh-only.yaml "
+	gateways = around + "-f gateways.yaml -f doctor/gateway-pod.yaml "
+)
+
+// examined are meshes for the doctor, by the name of their golden file.
+var examined = map[string]string{
+	"doctor":                    meshOnly,
+	"doctor-gateways":           gateways,
+	"doctor-kubeflow":           meshOnly + "-f doctor/kubeflow.yaml",
+	"doctor-kubeflow-gateways":  gateways + "-f doctor/kubeflow.yaml",
+	"doctor-serving-missing":    strings.ReplaceAll(meshOnly, "-f doctor/serving.yaml ", ""),
+	"doctor-serving-odd":        meshOnly + "-f doctor/serving-odd.yaml",
+	"doctor-serving-old":        meshOnly + "-f doctor/serving-old.yaml",
+	"doctor-serving-nameless":   meshOnly + "-f doctor/serving-nameless.yaml",
+	"doctor-config-faulty":      meshOnly + "-f doctor/config-faulty.yaml",
+	"doctor-config-misspelt":    meshOnly + "-f mesh-only.yaml",
+	"doctor-config-none":        around + "-f doctor/gateway-pod.yaml",
+	"doctor-net-istio":          meshOnly + "-f doctor/net-istio.yaml",
+	"doctor-no-controller":      strings.ReplaceAll(meshOnly, "-f doctor/net-mesh.yaml ", ""),
+	"doctor-observers":          meshOnly + "-f doctor/observers-unfit.yaml",
+	"doctor-observers-none":     strings.ReplaceAll(meshOnly, "-f doctor/net-mesh.yaml ", "-f doctor/observers-none.yaml "),
+	"doctor-observers-unlisted": meshOnly + "-f doctor/observers-none.yaml",
+	"doctor-unmeshed":           meshOnly + "-f doctor/system-unmeshed.yaml",
+	"doctor-unmeshed-lax":       strings.ReplaceAll(meshOnly, "-f doctor/strict.yaml ", "") + "-f doctor/system-unmeshed.yaml",
+	"doctor-mtls-mixed":         meshOnly + "-f doctor/mtls-mixed.yaml",
+	"doctor-mtls-off":           meshOnly + "-f doctor/mtls-off.yaml",
+	"doctor-not-injected":       meshOnly + "-f doctor/not-injected.yaml",
+	"doctor-not-injected-local": gateways + "-f doctor/not-injected.yaml",
+	"doctor-gateways-missing":   around + "-f doctor/gateways-missing.yaml",
+	"doctor-sidecar-narrow":     meshOnly + "-f doctor/sidecar-narrow.yaml",
+	"doctor-sidecar-detour":     gateways + "-f doctor/sidecar-detour.yaml",
+	"doctor-sidecar-fit":        meshOnly + "-f doctor/sidecar-fit.yaml",
+	"doctor-policies":           gateways + "-f doctor/policies.yaml",
+	"doctor-policies-fit":       meshOnly + "-f doctor/policies-fit.yaml",
+	"doctor-policies-doubt":     meshOnly + "-f doctor/policies-doubt.yaml",
+	"doctor-registry-only":      meshOnly + "-f doctor/registry-only.yaml",
+	"doctor-export-to":          meshOnly + "-f doctor/export-to.yaml",
+	"doctor-export-to-fit":      meshOnly + "-f doctor/export-to-fit.yaml",
+	"doctor-virtualservices":    gateways + "-f doctor/virtualservices.yaml",
+	"doctor-destinationrules":   meshOnly + "-f doctor/destinationrules.yaml",
+	"doctor-destinationrules-lax": strings.ReplaceAll(meshOnly, "-f doctor/strict.yaml ", "") +
+		"-f doctor/destinationrules.yaml",
+	"doctor-authorization":     meshOnly + "-f doctor/authorization.yaml",
+	"doctor-authorization-fit": meshOnly + "-f doctor/authorization-fit.yaml",
+	"doctor-nothing":           "-f hello.yaml -f doctor/mesh-only.yaml",
+	"doctor-json":              meshOnly + "-f doctor/kubeflow.yaml -o json",
+	"doctor-yaml":              meshOnly + "-f doctor/sidecar-narrow.yaml -o yaml",
+	"doctor-fixes":             gateways + "-f doctor/kubeflow.yaml -o fixes",
+	"doctor-fixes-none":        meshOnly + "-o fixes",
+}
+
+func TestDoctor(t *testing.T) {
+	t.Chdir("testdata")
+	commands := map[string]string{}
+	for name, args := range examined {
+		commands[name] = "doctor " + strings.TrimSpace(args)
+	}
+	transcribe(t, commands)
+}
+
+// TestEveryReasonIsFound: a reason that no mesh of the tests has is one that nobody has seen.
+func TestEveryReasonIsFound(t *testing.T) {
+	var all strings.Builder
+	for _, file := range append(glob(t, "testdata/golden/doctor*.txt"), glob(t, "testdata/golden/explain-blocked*.txt")...) {
+		all.WriteString(read(t, file))
+	}
+	for _, e := range doctor.Catalogue() {
+		if e.Verdict != doctor.Good && e.Verdict != doctor.Unknown && !regexp.MustCompile(`\b`+string(e.Reason)+`\b`).MatchString(all.String()) {
+			t.Errorf("no golden file has reason %s", e.Reason)
+		}
+	}
+}
+
+// TestFixesMend applies what the doctor prints, and asks again: nothing that was to be mended may
+// be left, and nothing else may have become worse.
+func TestFixesMend(t *testing.T) {
+	t.Chdir("testdata")
+	mended := 0
+	for name, args := range examined {
+		if strings.Contains(args, " -o ") {
+			continue
+		}
+		fixes, _, code := run(nil, strings.Fields("doctor "+args+" -o fixes")...)
+		if code == 2 || fixes == "" {
+			continue
+		}
+		file := filepath.Join(t.TempDir(), "fixes.yaml")
+		if err := os.WriteFile(file, []byte(fixes), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		mended++
+		left, _, _ := run(nil, append(strings.Fields("doctor "+args+" -o fixes"), "-f", file)...)
+		if left != "" {
+			t.Errorf("%s: after the fixes these are offered:\n%s", name, left)
+		}
+		before, _, _ := run(nil, strings.Fields("doctor "+args)...)
+		after, _, _ := run(nil, append(strings.Fields("doctor "+args), "-f", file)...)
+		if b, a := strings.Count(before, "    do: "), strings.Count(after, "    do: "); a >= b {
+			t.Errorf("%s: %d findings before, %d after:\n%s", name, b, a, after)
+		}
+	}
+	if mended < 6 {
+		t.Errorf("only %d meshes were mended", mended)
+	}
+}
