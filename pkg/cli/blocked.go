@@ -111,7 +111,7 @@ func (r *route) stopped() string {
 	for _, d := range r.To {
 		if len(d.Passages) > 0 && !slices.ContainsFunc(d.Passages, func(p passage) bool { return p.stopped() == nil }) {
 			b := d.Passages[0].stopped()
-			return fmt.Sprintf("what goes to %s never arrives: %s", cmp.Or(d.Revision, d.Host), blockerWords(b))
+			return fmt.Sprintf("what goes to %s never arrives: %s %s stops it", cmp.Or(d.Revision, d.Host), b.Object.Kind, nameOf(b.Object))
 		}
 	}
 	return ""

@@ -1,9 +1,11 @@
 package cli_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -86,8 +88,37 @@ func TestEveryReasonIsFound(t *testing.T) {
 	}
 }
 
-// TestFixesMend applies what the doctor prints, and asks again: nothing that was to be mended may
-// be left, and nothing else may have become worse.
+// blocked are calls that something is in the way of.
+var blocked = map[string]string{
+	"explain-blocked-sidecar":          "http://hello.shop --from clients/caller " + meshOnly + "-f doctor/kubeflow.yaml",
+	"explain-blocked-sidecar-gateways": "http://hello.shop --from clients/caller " + gateways + "-f doctor/kubeflow.yaml",
+	"explain-blocked-registry-only":    "http://hello.shop --from clients/caller " + gateways + "-f doctor/sidecar-narrow.yaml",
+	"explain-blocked-detour":           "http://hello.shop --from clients/caller " + gateways + "-f doctor/sidecar-detour.yaml",
+	"explain-blocked-maybe":            "http://hello.shop --from clients/unseen " + meshOnly + "-f doctor/sidecar-detour.yaml -f doctor/policies-labels.yaml",
+	"explain-blocked-policies":         "http://hello.shop --from clients/caller " + meshOnly + "-f doctor/policies.yaml",
+	"explain-blocked-share":            "http://hello.shop --from clients/caller " + meshOnly + "-f doctor/kubeflow.yaml -f doctor/sidecar-fit.yaml",
+	"explain-blocked-gateway":          "http://hello.shop.example.com --from clients/caller " + gateways + "-f doctor/policies.yaml",
+	"explain-blocked-no-sidecar":       "http://hello.shop --from plain/default " + meshOnly + "-f doctor/not-injected.yaml",
+	"explain-blocked-no-sidecar-local": "http://hello.shop --from plain/default " + gateways + "-f doctor/not-injected.yaml",
+	"explain-blocked-no-sidecar-json":  "http://hello.shop --from plain/default " + meshOnly + "-f doctor/not-injected.yaml -o json",
+	"explain-blocked-export":           "http://hello.shop --from plain/default " + meshOnly + "-f doctor/export-to.yaml",
+	"explain-blocked-not":              "http://hello.shop --from clients/caller " + meshOnly + "-f doctor/sidecar-fit.yaml -f doctor/policies-fit.yaml",
+	"explain-blocked-json":             "http://hello.shop --from clients/caller " + meshOnly + "-f doctor/policies.yaml -o json",
+	"explain-blocked-html":             "http://hello.shop --from clients/caller " + meshOnly + "-f doctor/policies.yaml -o html",
+	"explain-blocked-mermaid":          "http://hello.shop --from clients/caller " + meshOnly + "-f doctor/policies.yaml -o mermaid",
+}
+
+func TestExplainNamesTheBlocker(t *testing.T) {
+	t.Chdir("testdata")
+	commands := map[string]string{}
+	for name, args := range blocked {
+		commands[name] = "explain " + strings.TrimSpace(args)
+	}
+	transcribe(t, commands)
+}
+
+// TestFixesMend applies all that the doctor prints, and asks again: nothing that was to be mended
+// may be left, and nothing else may have become worse.
 func TestFixesMend(t *testing.T) {
 	t.Chdir("testdata")
 	mended := 0
@@ -95,26 +126,59 @@ func TestFixesMend(t *testing.T) {
 		if strings.Contains(args, " -o ") {
 			continue
 		}
-		fixes, _, code := run(nil, strings.Fields("doctor "+args+" -o fixes")...)
-		if code == 2 || fixes == "" {
+		before := diagnose(t, args)
+		if len(before.fixes) == 0 {
 			continue
 		}
+		mended++
 		file := filepath.Join(t.TempDir(), "fixes.yaml")
-		if err := os.WriteFile(file, []byte(fixes), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte(strings.Join(before.fixes, "\n---\n")), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		mended++
-		left, _, _ := run(nil, append(strings.Fields("doctor "+args+" -o fixes"), "-f", file)...)
-		if left != "" {
-			t.Errorf("%s: after the fixes these are offered:\n%s", name, left)
+		after := diagnose(t, args+" -f "+file)
+		if len(after.fixes) > 0 {
+			t.Errorf("%s: after the fixes these are offered:\n%s", name, after.fixes)
 		}
-		before, _, _ := run(nil, strings.Fields("doctor "+args)...)
-		after, _, _ := run(nil, append(strings.Fields("doctor "+args), "-f", file)...)
-		if b, a := strings.Count(before, "    do: "), strings.Count(after, "    do: "); a >= b {
-			t.Errorf("%s: %d findings before, %d after:\n%s", name, b, a, after)
+		for _, message := range after.messages {
+			if !slices.Contains(before.messages, message) {
+				t.Errorf("%s: the fixes bring %s", name, message)
+			}
 		}
 	}
 	if mended < 6 {
 		t.Errorf("only %d meshes were mended", mended)
 	}
+}
+
+// diagnosis is what the doctor says in JSON; messages are those of what is not fit.
+type diagnosis struct{ fixes, messages []string }
+
+func diagnose(t *testing.T, args string) diagnosis {
+	t.Helper()
+	out, problems, code := run(nil, strings.Fields("doctor -o json "+args)...)
+	var report struct {
+		Checks []struct {
+			Findings []struct {
+				Verdict, Message string
+				Fixes            []json.RawMessage
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &report); err != nil && code != 2 {
+		t.Fatalf("%s: %v: %s", args, err, problems)
+	}
+	var d diagnosis
+	for _, c := range report.Checks {
+		for _, f := range c.Findings {
+			for _, fix := range f.Fixes {
+				if !slices.Contains(d.fixes, string(fix)) {
+					d.fixes = append(d.fixes, string(fix))
+				}
+			}
+			if f.Verdict != "Fit" {
+				d.messages = append(d.messages, f.Message)
+			}
+		}
+	}
+	return d
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -72,25 +73,34 @@ var titles = []struct {
 	title   string
 }{{doctor.Wrong, "wrong"}, {doctor.Unknown, "not known"}, {doctor.Notable, "worth knowing"}, {doctor.Good, "fit"}}
 
-// reportText groups by verdict. What is fit is a line for each check.
+// reportText groups by verdict. What is fit is a line for each check; what several checks do not
+// know for one cause is told once.
 func reportText(r doctor.Report) string {
 	var out strings.Builder
 	for _, group := range titles {
-		first := true
+		var texts []string
+		var checks [][]string
 		for _, c := range r.Checks {
 			for _, f := range c.Findings {
 				if f.Verdict() != group.verdict {
 					continue
 				}
-				if first && out.Len() > 0 {
-					out.WriteString("\n")
+				text := findingText(f)
+				if i := slices.Index(texts, text); i >= 0 && group.verdict == doctor.Unknown {
+					checks[i] = append(checks[i], c.Name)
+					continue
 				}
-				if first {
-					fmt.Fprintf(&out, "%s\n", group.title)
-				}
-				first = false
-				out.WriteString(findingText(c, f))
+				texts, checks = append(texts, text), append(checks, []string{c.Name})
 			}
+		}
+		if len(texts) > 0 && out.Len() > 0 {
+			out.WriteString("\n")
+		}
+		for i, text := range texts {
+			if i == 0 {
+				fmt.Fprintf(&out, "%s\n", group.title)
+			}
+			fmt.Fprintf(&out, "  %s: %s", strings.Join(checks[i], ", "), text)
 		}
 	}
 	printFixes(&out, "to apply; netmesh doctor -o fixes prints these alone", r.Fixes(doctor.Wrong))
@@ -107,11 +117,11 @@ func printFixes(out *strings.Builder, title string, fixes []doctor.Fix) {
 	}
 }
 
-func findingText(c doctor.Check, f doctor.Finding) string {
+func findingText(f doctor.Finding) string {
 	if f.Verdict() == doctor.Good {
-		return fmt.Sprintf("  %s: %s\n", c.Name, printable(f.Message))
+		return printable(f.Message) + "\n"
 	}
-	text := fmt.Sprintf("  %s: %s\n    %s\n", c.Name, f.Reason, printable(f.Message))
+	text := fmt.Sprintf("%s\n    %s\n", f.Reason, printable(f.Message))
 	if f.Remedy != "" {
 		text += fmt.Sprintf("    do: %s\n", printable(f.Remedy))
 	}

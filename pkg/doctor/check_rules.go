@@ -109,7 +109,7 @@ func checkRivals(f *facts) []Finding {
 			}
 			out = append(out, finding(VirtualServiceClaims, ref("VirtualService", v.Namespace, v.Name),
 				"VirtualService %s claims %s of Ingress %s (VirtualService %s/%s); %s%s", nameOf(v), strings.Join(unique(claimed), ", "), r.Ingress, r.Ingress.Namespace, r.VirtualService, where, f.seniority(v, r)).
-				mend("remove the host from it, or the Service. To change how a Knative Service is routed, change its Route, or put a host of your own before it"))
+				mend("remove the host from it; to change how a Knative Service is routed, change its Route"))
 		}
 	}
 	return out

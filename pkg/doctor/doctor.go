@@ -114,17 +114,18 @@ func (r Report) Findings() []Finding {
 	return out
 }
 
-// Fixes are the objects of findings of a verdict, each once. Those of what is Wrong are to be
-// applied; those of what is Notable open what somebody may have closed on purpose.
+// Fixes are the objects of findings of a verdict, each once, and without those of graver ones.
+// Those of what is Wrong are to be applied; those of what is Notable open what somebody may have
+// closed on purpose.
 func (r Report) Fixes(of Verdict) []Fix {
 	var out []Fix
 	seen := map[string]bool{}
 	for _, f := range r.Findings() {
 		for _, fix := range f.Fixes {
 			if f.Verdict() == of && !seen[fix.key()] {
-				seen[fix.key()] = true
 				out = append(out, fix)
 			}
+			seen[fix.key()] = true
 		}
 	}
 	return out

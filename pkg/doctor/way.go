@@ -3,8 +3,8 @@ package doctor
 import (
 	"fmt"
 	"slices"
-	"strings"
 
+	istiov1 "istio.io/client-go/pkg/apis/networking/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	fault "github.com/net-mesh/net-mesh/pkg/finding"
@@ -22,11 +22,7 @@ type Blocker struct {
 	Maybe bool `json:"maybe,omitempty"`
 	// Final: the request is not passed on to where DNS leads either.
 	Final bool `json:"-"`
-	fixes []Fix
 }
-
-// Fixes are objects to apply.
-func (b Blocker) Fixes() []Fix { return b.fixes }
 
 // Stop is who makes or takes a connection.
 type Stop struct{ role role }
@@ -125,18 +121,32 @@ func (v View) hidden(w Workload, r Route) *Blocker {
 			Because: fmt.Sprintf("VirtualService %s/%s is not exported to namespace %s, so sidecars there do not know the host", r.Ingress.Namespace, r.VirtualService, w.Namespace),
 			Remedy:  "add the namespace to export-to of config-istio, or to the annotation net-mesh.dev/export-to"}
 	}
-	s, unsure := v.f.scope(w)
-	if s == nil || slices.ContainsFunc(r.Hosts, func(h string) bool { return imports(s, w.Namespace, 80, r.Ingress.Namespace, h) }) {
-		return nil
+	hides := func(s *istiov1.Sidecar) bool {
+		return s != nil && !slices.ContainsFunc(r.Hosts, func(h string) bool { return imports(s, w.Namespace, 80, r.Ingress.Namespace, h) })
 	}
-	fix := widened(s, []string{r.Ingress.Namespace})
-	so := "calls go unrouted to where DNS leads"
+	if s, unsure := v.f.scope(w); hides(s) {
+		return v.hiding(s, w, r, unsure)
+	}
+	// Of pods that are not seen any Sidecar of the namespace may hold.
+	for _, s := range v.f.Sidecars {
+		if w.Vague && s.Namespace == w.Namespace && s.Spec.GetWorkloadSelector() != nil && hides(s) {
+			return v.hiding(s, w, r, true)
+		}
+	}
+	return nil
+}
+
+func (v View) hiding(s *istiov1.Sidecar, w Workload, r Route, maybe bool) *Blocker {
+	does, so := "keeps", "calls go unrouted to where DNS leads"
 	if v.f.registryOnly(s) {
 		so = "calls are refused with 502"
 	}
-	return &Blocker{Reason: SidecarHidesRoutes, Object: fix.ref, Maybe: unsure, Final: v.f.registryOnly(s), fixes: []Fix{fix},
-		Because: fmt.Sprintf("Sidecar %s keeps the routes of namespace %s from sidecars of namespace %s, so %s", nameOf(s), r.Ingress.Namespace, w.Namespace, so),
-		Remedy:  fmt.Sprintf("add %s/* to its egress hosts; netmesh doctor -o fixes prints it", r.Ingress.Namespace)}
+	if maybe {
+		does = "may select the caller, of which no pod is seen, and keeps"
+	}
+	return &Blocker{Reason: SidecarHidesRoutes, Object: ref("Sidecar", s.Namespace, s.Name), Maybe: maybe, Final: v.f.registryOnly(s),
+		Because: fmt.Sprintf("Sidecar %s %s the routes of namespace %s from sidecars of namespace %s, so %s", nameOf(s), does, r.Ingress.Namespace, w.Namespace, so),
+		Remedy:  fmt.Sprintf("add %s/* to its egress hosts; netmesh doctor prints it so", r.Ingress.Namespace)}
 }
 
 // Shut says that NetworkPolicies keep one stop from the next, at the port at which activator
@@ -149,30 +159,28 @@ func (v View) Shut(from, to Stop, http2 bool) *Blocker {
 	if http2 {
 		port = portHTTP2
 	}
-	name := "calls"
-	switch to.role.words {
-	case "the activator":
-		name = "callers-to-activator"
+	reason := PolicyShutsRevisions
+	switch {
+	case to.role.words == v.f.activators().words:
+		reason = PolicyShutsActivator
+	case from.role.words == v.f.callers().words:
+		reason = PolicyShutsCallers
 	}
-	all := v.f.barriers(leg{name: name, from: from.role, to: to.role, ports: []int32{port}, reason: PolicyShutsCallers})
+	all := v.f.barriers(leg{from: from.role, to: to.role, ports: []int32{port}, reason: reason})
 	if len(all) == 0 {
 		return nil
 	}
 	// One that surely shuts goes before one of which it is not known.
 	slices.SortStableFunc(all, func(a, b barrier) int { return boolean(a.unclear) - boolean(b.unclear) })
 	b := all[0]
-	out := &Blocker{Reason: PolicyShutsCallers, Object: ref("NetworkPolicy", b.first.Namespace, b.first.Name), Maybe: b.unclear || v.somePass(from, to, port),
+	out := &Blocker{Reason: reason, Object: ref("NetworkPolicy", b.first.Namespace, b.first.Name), Maybe: b.unclear || v.somePass(from, to, port),
 		Because: b.does(),
-		Remedy:  "admit them with a further NetworkPolicy; netmesh doctor -o fixes prints it"}
-	if strings.HasPrefix(to.role.words, "the activator") {
-		out.Reason = PolicyShutsActivator
-	}
+		Remedy:  "admit them with a further NetworkPolicy; netmesh doctor prints one"}
 	if b.unclear {
 		out.Reason, out.Remedy = PolicyByAddress, "name the service account of pods that run"
 		out.Because = b.doubt()
 		return out
 	}
-	out.fixes = []Fix{b.fix()}
 	return out
 }
 
