@@ -104,15 +104,19 @@ func (b barrier) finding() Finding {
 }
 
 func (b barrier) does() string {
-	verb := "lets"
-	if len(b.all) > 1 {
-		verb = "let"
-	}
-	return fmt.Sprintf("%s %s no packets through from %s", b.policies(), verb, b.way())
+	return fmt.Sprintf("%s %s no packets through from %s", b.policies(), b.verb("lets", "let"), b.way())
 }
 
 func (b barrier) doubt() string {
-	return fmt.Sprintf("whether %s admit packets from %s is not known: they go by addresses, or labels, of pods that are not there", b.policies(), b.way())
+	return fmt.Sprintf("whether %s %s packets from %s is not known: %s by addresses, or labels, of pods that are not there",
+		b.policies(), b.verb("admits", "admit"), b.way(), b.verb("it goes", "they go"))
+}
+
+func (b barrier) verb(one, many string) string {
+	if len(b.all) == 1 {
+		return one
+	}
+	return many
 }
 
 func (b barrier) policies() string {
