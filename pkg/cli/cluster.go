@@ -164,14 +164,19 @@ func kindMissing(err error) bool {
 	return apierrs.IsNotFound(err) && apierrs.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
+// absentKind is the error about a kind that the API server does not know.
+type absentKind string
+
+func (e absentKind) Error() string { return string(e) }
+
 // fault says what could not be read, why, and what to do about it.
 func (c *cluster) fault(what string, r schema.GroupVersionResource, err error) error {
 	remedy := "see whether kubectl can, with the same kubeconfig and context"
 	switch {
 	case kindMissing(err) && r.Group == ingresses.Group:
-		return fmt.Errorf("cluster %s has no %s (%s): install Knative Serving, or choose another cluster with --context", c.name, r.GroupResource(), r.Version)
+		return absentKind(fmt.Sprintf("cluster %s has no %s (%s): install Knative Serving, or choose another cluster with --context", c.name, r.GroupResource(), r.Version))
 	case kindMissing(err):
-		return fmt.Errorf("cluster %s has no %s (%s): install Istio, or choose another cluster with --context", c.name, r.GroupResource(), r.Version)
+		return absentKind(fmt.Sprintf("cluster %s has no %s (%s): install Istio, or choose another cluster with --context", c.name, r.GroupResource(), r.Version))
 	case apierrs.IsForbidden(err):
 		remedy = "ask for that right; ingresses can be limited to a namespace with -n"
 	case apierrs.IsUnauthorized(err):

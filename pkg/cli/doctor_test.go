@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/net-mesh/net-mesh/pkg/doctor"
 )
 
@@ -181,4 +183,113 @@ func diagnose(t *testing.T, args string) diagnosis {
 		}
 	}
 	return d
+}
+
+// patient serves a mesh as a cluster.
+func patient(t *testing.T, args string) *server {
+	t.Helper()
+	var files []string
+	for _, word := range strings.Fields(args) {
+		if word != "-f" {
+			files = append(files, filepath.Join("testdata", word))
+		}
+	}
+	return newServer(t, files...)
+}
+
+// TestDoctorOfACluster: the same is found in a cluster and in its documents.
+func TestDoctorOfACluster(t *testing.T) {
+	for _, name := range []string{"doctor", "doctor-gateways", "doctor-kubeflow", "doctor-net-istio", "doctor-observers", "doctor-config-faulty", "doctor-policies", "doctor-gateways-missing"} {
+		t.Run(name, func(t *testing.T) {
+			s := patient(t, examined[name])
+			out, problems, code := run(nil, "doctor")
+			want := read(t, filepath.Join("testdata/golden", name+".txt"))
+			_, want, _ = strings.Cut(want, "\n")
+			want, _, _ = strings.Cut(want, "--- standard error")
+			if got := strings.ReplaceAll(out, "cluster test: ", "doctor/config-faulty.yaml:1: "); got != want || problems != "" {
+				t.Errorf("exit code %d (-want +got):\n%s%s", code, cmp.Diff(want, got), problems)
+			}
+			s.small = true
+			if again, _, _ := run(nil, "doctor"); again != out {
+				t.Error("in pages it finds something else:", cmp.Diff(out, again))
+			}
+		})
+	}
+}
+
+// TestDoctorSaysWhatItMayNotRead: what is refused is not known, by the name of the right, and
+// all else is found as before.
+func TestDoctorSaysWhatItMayNotRead(t *testing.T) {
+	for resource, want := range map[string]string{
+		"pods":                            "cannot list pods in all namespaces: ",
+		"namespaces":                      "cannot list namespaces: ",
+		"deployments":                     "cannot list deployments.apps in all namespaces: ",
+		"networkpolicies":                 "do: ask for the right to list networkpolicies.networking.k8s.io in all namespaces",
+		"sidecars":                        "do: ask for the right to list sidecars.networking.istio.io in all namespaces",
+		"virtualservices":                 "virtual services: NotKnown",
+		"destinationrules":                "destination rules: NotKnown",
+		"peerauthentications":             "system sidecars, mtls: NotKnown",
+		"authorizationpolicies":           "authorization: NotKnown",
+		"mutatingwebhookconfigurations":   "cannot list mutatingwebhookconfigurations.admissionregistration.k8s.io: ",
+		"validatingwebhookconfigurations": "webhooks: NotKnown",
+		"services":                        "do: ask for the right to list services in all namespaces",
+		"gateways":                        "do: ask for the right to get gateways.networking.istio.io knative-serving/knative-",
+		"serverlessservices":              "fit\n",
+	} {
+		for _, missing := range []bool{false, true} {
+			if missing && strings.Contains("pods namespaces deployments services serverlessservices gateways", resource) {
+				continue // every cluster has those
+			}
+			t.Run(resource, func(t *testing.T) {
+				s := patient(t, gateways)
+				s.forbidden = []string{resource}
+				if missing {
+					s.forbidden, s.missing = nil, []string{resource}
+					_, kind, _ := strings.Cut(want, "list ")
+					kind, _, _ = strings.Cut(kind, " in ")
+					if want = "cluster test has no " + strings.TrimSuffix(kind, ": "); strings.HasSuffix(want, "no ") {
+						want += resource
+					}
+				}
+				out, problems, code := run(nil, "doctor")
+				if !strings.Contains(out, want) || (code == 0) != (resource == "serverlessservices") || code == 2 || strings.HasPrefix(out, "wrong") {
+					t.Errorf("exit code %d, want %q in\n%s%s", code, want, out, problems)
+				}
+			})
+		}
+	}
+}
+
+// TestMeshConfigByName: who may not list ConfigMaps beside istiod may get the one.
+func TestMeshConfigByName(t *testing.T) {
+	for name, tt := range map[string]struct {
+		hide bool
+		says string
+	}{
+		"it may be had by name": {false, "outbound traffic: sidecars pass on hosts that they do not know (ALLOW_ANY)"},
+		"nor by name":           {true, "ask for the right to get configmap istio-system/istio"},
+	} {
+		s := patient(t, meshOnly)
+		s.unlisted = "istio-system"
+		if tt.hide {
+			s.hidden = "istio-system"
+		}
+		out, problems, _ := run(nil, "doctor")
+		if !strings.Contains(out, tt.says) {
+			t.Errorf("%s: %s%s", name, out, problems)
+		}
+	}
+}
+
+// TestExplainSaysWhatItMayNotRead: a blocker that may not be seen is no blocker, and that is told.
+func TestExplainSaysWhatItMayNotRead(t *testing.T) {
+	s := patient(t, meshOnly+"-f doctor/kubeflow.yaml")
+	if out, problems, code := run(nil, "explain", "http://hello.shop", "--from", "clients/caller"); code != 1 || !strings.Contains(out, "Sidecar istio-system/default keeps") || problems != "" {
+		t.Errorf("exit code %d: %s%s", code, out, problems)
+	}
+	s.forbidden = []string{"sidecars", "networkpolicies"}
+	out, problems, code := run(nil, "explain", "http://hello.shop", "--from", "clients/caller")
+	if code != 0 || strings.Count(problems, "is not known in full: cannot list") != 2 {
+		t.Errorf("exit code %d: %s%s", code, out, problems)
+	}
 }

@@ -49,7 +49,7 @@ func (d *documents) addMesh(ctx context.Context, kinds map[string]schema.GroupVe
 	root := usualRoot
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		all, err := d.live.list(ctx, kinds[kind], metav1.NamespaceAll, metav1.ListOptions{})
-		if why, told := d.live.refusal(err, "list "+kinds[kind].GroupResource().String()+" in all namespaces", kinds[kind]); told {
+		if why, told := d.live.refusal(err, listing(kinds[kind]), kinds[kind]); told {
 			unread = append(unread, doctor.Unread{Kind: kind, Why: why[0], Remedy: why[1]})
 			continue
 		}
@@ -66,8 +66,39 @@ func (d *documents) addMesh(ctx context.Context, kinds map[string]schema.GroupVe
 		}
 	}
 	d.live.tolerate = d.tolerate
+	if _, all := kinds["VirtualService.networking.istio.io"]; all {
+		if err := d.addObservers(ctx); err != nil {
+			return nil, err
+		}
+	}
 	more, err := d.addMeshConfig(ctx, root)
 	return append(unread, more...), err
+}
+
+// addObservers finds observers that run, whether or not the controller asks them.
+func (d *documents) addObservers(ctx context.Context) error {
+	found, err := d.live.list(ctx, services, metav1.NamespaceAll, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=net-mesh-observer"})
+	if why, told := d.live.refusal(err, listing(services), services); told {
+		d.refused = append(d.refused, doctor.Unread{Kind: "Service", Why: why[0], Remedy: why[1]})
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	// They are not asked for by name again.
+	for _, o := range found {
+		d.live.asked[object{services, types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}}] = true
+	}
+	return d.add(found)
+}
+
+// listing names a right.
+func listing(r schema.GroupVersionResource) string {
+	what := "list " + r.GroupResource().String()
+	if r == namespaces || r == mutating || r == validating {
+		return what // they are in none
+	}
+	return what + " in all namespaces"
 }
 
 // tolerate notes what may not be read by name, once for a kind.
@@ -103,6 +134,7 @@ func (d *documents) addMeshConfig(ctx context.Context, root string) ([]doctor.Un
 
 // refusal says, in words for a Finding, what may not be read or does not exist, and what to do.
 func (c *cluster) refusal(err error, what string, r schema.GroupVersionResource) (why [2]string, told bool) {
+	var absent absentKind
 	switch {
 	case err == nil:
 		return why, false
@@ -113,7 +145,7 @@ func (c *cluster) refusal(err error, what string, r schema.GroupVersionResource)
 			reason = status.Error()
 		}
 		return [2]string{fmt.Sprintf("cannot %s: %s", what, reason), "ask for the right to " + what}, true
-	case kindMissing(err):
+	case errors.As(err, &absent), kindMissing(err):
 		return [2]string{fmt.Sprintf("cluster %s has no %s (%s)", c.name, r.GroupResource(), r.Version), "install what brings it, such as Istio"}, true
 	}
 	return why, false

@@ -30,6 +30,8 @@ type server struct {
 	forbidden, missing []string
 	// seeOnly is the one namespace whose Ingresses may be seen, unless empty.
 	seeOnly string
+	// unlisted is a namespace whose ConfigMaps may not be listed, hidden one whose may not be had.
+	unlisted, hidden string
 	// small lists come in pages of one object.
 	small bool
 
@@ -119,6 +121,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, apierrs.NewForbidden(gvr.GroupResource(), name, errors.New("nobody may")))
 	case s.seeOnly != "" && gvr.Resource == "ingresses" && namespace != s.seeOnly:
 		refuse(w, apierrs.NewForbidden(gvr.GroupResource(), name, errors.New("not there")))
+	case gvr.Resource == "configmaps" && namespace != "" && ((name == "" && namespace == s.unlisted) || namespace == s.hidden):
+		refuse(w, apierrs.NewForbidden(gvr.GroupResource(), name, errors.New("not these")))
 	case name == "":
 		s.list(w, r, gvr, namespace)
 	default:

@@ -12,16 +12,16 @@ import (
 
 // unknownMesh is said where Istio's own configuration has not been seen.
 func (f *facts) unknownMesh(what string) Finding {
-	why := "ConfigMap istio of namespace " + f.mesh.root + " is not seen"
+	why, remedy := "ConfigMap istio of namespace "+f.mesh.root+" is not seen", "add it to the documents, or see what Istio's own configuration is called"
 	if f.mesh.fault != "" {
-		why = f.mesh.fault
+		why, remedy = f.mesh.fault, "correct it"
 	}
 	for _, u := range f.Unread {
 		if u.Kind == kindConfigMap {
-			why = u.Why
+			why, remedy = u.Why, u.Remedy
 		}
 	}
-	return finding(NotKnown, ref("ConfigMap", f.mesh.root, meshConfigMap), "%s, so %s is not known", why, what).mend("add it to the documents, or ask for the right to get it")
+	return finding(NotKnown, ref("ConfigMap", f.mesh.root, meshConfigMap), "%s, so %s is not known", why, what).mend("%s", remedy)
 }
 
 func checkOutbound(f *facts) []Finding {
