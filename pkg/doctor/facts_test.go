@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"strings"
 	"testing"
 
 	"istio.io/api/networking/v1alpha3"
@@ -23,6 +24,17 @@ func TestImports(t *testing.T) {
 		}
 		if got := imports(s, "shop", 80, "shop", host); got != (want || entry == "./*") {
 			t.Errorf("%q from its own namespace: %v", entry, got)
+		}
+	}
+	for entries, want := range map[string]bool{
+		"*/* ~shop/*": false, "*/* ~/*": false, "*/* ~other/*": true, "~shop/hello.shop.svc.cluster.local shop/*": false, "shop/* ~/other.shop.svc.cluster.local": true,
+	} {
+		s := &istiov1.Sidecar{Spec: v1alpha3.Sidecar{Egress: []*v1alpha3.IstioEgressListener{{Hosts: strings.Fields(entries)}}}}
+		if got := imports(s, "clients", 80, "shop", host); got != want {
+			t.Errorf("%q: %v", entries, got)
+		}
+		if fix, _ := widened(s, []string{"shop"}).Object.(*istiov1.Sidecar); !imports(fix, "clients", 80, "shop", host) {
+			t.Errorf("%q does not become wide enough: %v", entries, fix.Spec.Egress)
 		}
 	}
 	if !imports(nil, "clients", 80, "shop", host) || !imports(&istiov1.Sidecar{}, "clients", 80, "shop", host) {

@@ -50,7 +50,10 @@ func (f *facts) controllers() role {
 }
 
 func (f *facts) callers() role {
-	return role{"callers", distinct(f.choose(func(w Workload) bool { return w.Sidecar && !f.infrastructure(w.Namespace) })), nil}
+	return role{"callers", distinct(f.choose(func(w Workload) bool {
+		// A gateway is injected as well, and Sidecar objects are not for it.
+		return w.Sidecar && !f.infrastructure(w.Namespace) && w.Annotations["inject.istio.io/templates"] != "gateway"
+	})), nil}
 }
 
 func (f *facts) meshed() role {

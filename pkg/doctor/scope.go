@@ -53,22 +53,38 @@ func listener(s *istiov1.Sidecar, port uint32) *v1alpha3.IstioEgressListener {
 }
 
 // imports says whether a Sidecar lets the sidecars of a namespace know a host that an object of
-// another namespace has.
+// another namespace has: an entry lists it, and none that begins with ~ takes it away again
+// (pilot/pkg/model/sidecar.go).
 func imports(s *istiov1.Sidecar, own string, port uint32, namespace, host string) bool {
 	if s == nil {
 		return true
 	}
-	return slices.ContainsFunc(listener(s, port).GetHosts(), func(entry string) bool {
+	known := false
+	for _, entry := range listener(s, port).GetHosts() {
 		in, name, ok := strings.Cut(entry, "/")
-		if in == "." {
+		in, excludes := strings.CutPrefix(in, "~")
+		switch {
+		case in == ".":
 			in = own
+		case excludes && in == "":
+			in = "*"
 		}
-		if !ok || (in != "*" && in != namespace) {
+		if !ok || (in != "*" && in != namespace) || !covers(name, host) {
+			continue
+		}
+		if excludes {
 			return false
 		}
-		suffix, wild := strings.CutPrefix(name, "*")
-		return name == host || (wild && strings.HasSuffix(host, suffix))
-	})
+		known = true
+	}
+	return known
+}
+
+// covers compares a name, maybe with a wildcard, with one that may be one too.
+func covers(name, host string) bool {
+	suffix, wild := strings.CutPrefix(name, "*")
+	own, too := strings.CutPrefix(host, "*")
+	return name == host || (wild && strings.HasSuffix(host, suffix)) || (too && strings.HasSuffix(name, own))
 }
 
 // widened is a Sidecar that lets more namespaces be known. What the API server keeps about the
@@ -85,7 +101,7 @@ func widened(s *istiov1.Sidecar, namespaces []string) Fix {
 			continue
 		}
 		found = true
-		e.Hosts = slices.DeleteFunc(e.Hosts, func(h string) bool { return strings.HasPrefix(h, "~/") })
+		e.Hosts = slices.DeleteFunc(e.Hosts, func(h string) bool { return excluding(h, s.Namespace, namespaces) })
 		for _, entry := range hostsOf(namespaces) {
 			if !slices.Contains(e.Hosts, entry) {
 				e.Hosts = append(e.Hosts, entry)
@@ -96,6 +112,16 @@ func widened(s *istiov1.Sidecar, namespaces []string) Fix {
 		next.Spec.Egress = append(next.Spec.Egress, &v1alpha3.IstioEgressListener{Hosts: hostsOf(namespaces)})
 	}
 	return Fix{Object: next, ref: ref("Sidecar", s.Namespace, s.Name)}
+}
+
+// excluding says whether an entry takes hosts of some of the namespaces away from what others
+// add.
+func excluding(entry, own string, namespaces []string) bool {
+	in, name, _ := strings.Cut(entry, "/")
+	in, excludes := strings.CutPrefix(in, "~")
+	return excludes && slices.ContainsFunc(namespaces, func(n string) bool {
+		return (in == "" || in == "*" || in == n || (in == "." && own == n)) && (strings.HasPrefix(name, "*") || strings.Contains(name, "."+n+"."))
+	})
 }
 
 func hostsOf(namespaces []string) []string {
