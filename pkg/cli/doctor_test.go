@@ -119,6 +119,16 @@ func TestExplainNamesTheBlocker(t *testing.T) {
 	transcribe(t, commands)
 }
 
+// TestDoctorsReasonsAreDescribed: who meets one finds it in the documentation, with the same words.
+func TestDoctorsReasonsAreDescribed(t *testing.T) {
+	docs := read(t, "../../docs/netmesh.md")
+	for _, e := range doctor.Catalogue() {
+		if !strings.Contains(docs, "| `"+string(e.Reason)+"` |") || !strings.Contains(docs, " | "+e.Help+" |") {
+			t.Errorf("docs/netmesh.md does not say %s: %s", e.Reason, e.Help)
+		}
+	}
+}
+
 // TestFixesMend applies all that the doctor prints, and asks again: nothing that was to be mended
 // may be left, and nothing else may have become worse.
 func TestFixesMend(t *testing.T) {

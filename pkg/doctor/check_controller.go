@@ -89,7 +89,7 @@ type observing struct {
 	set bool
 }
 
-func (f *facts) observers() observing { return observersOf(f.Deployments) }
+func (f *facts) observers() observing { return f.observed }
 
 // Observers are the Services that the controller asks for what sidecars say.
 func Observers(o Objects) []types.NamespacedName { return observersOf(o.Deployments).services }

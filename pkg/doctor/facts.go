@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,6 +21,9 @@ type facts struct {
 	// workloads are pods, and what the pods of Deployments without any would be.
 	workloads  []Workload
 	namespaces map[string]map[string]string
+	// policies by namespace, and what the controller is told of observers; both are asked for often.
+	policies map[string][]*networkingv1.NetworkPolicy
+	observed observing
 }
 
 // mesh is what Istio's mesh configuration says.
@@ -37,7 +41,10 @@ type mesh struct {
 }
 
 func newFacts(w World) *facts {
-	f := &facts{World: w, namespaces: map[string]map[string]string{}}
+	f := &facts{World: w, namespaces: map[string]map[string]string{}, policies: map[string][]*networkingv1.NetworkPolicy{}, observed: observersOf(w.Deployments)}
+	for _, p := range w.NetworkPolicies {
+		f.policies[p.Namespace] = append(f.policies[p.Namespace], p)
+	}
 	for _, n := range w.Namespaces {
 		all := maps.Clone(n.Labels)
 		if all == nil {
@@ -155,7 +162,13 @@ func (f *facts) behind(s *corev1.Service) []Workload {
 }
 
 func (f *facts) choose(wanted func(Workload) bool) []Workload {
-	return slices.DeleteFunc(slices.Clone(f.workloads), func(w Workload) bool { return !wanted(w) })
+	var out []Workload
+	for _, w := range f.workloads {
+		if wanted(w) {
+			out = append(out, w)
+		}
+	}
+	return out
 }
 
 // systemPods are those of a Deployment of Serving.

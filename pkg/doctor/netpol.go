@@ -50,8 +50,8 @@ func (f *facts) passes(from, to Workload, port int32) []side {
 func (f *facts) side(own, other, to Workload, port int32, direction networkingv1.PolicyType) (side, bool) {
 	s := side{egress: direction == networkingv1.PolicyTypeEgress}
 	best, surely := shut, false
-	for _, p := range f.NetworkPolicies {
-		if p.Namespace != own.Namespace || !slices.Contains(directions(p), direction) {
+	for _, p := range f.policies[own.Namespace] {
+		if !slices.Contains(directions(p), direction) {
 			continue
 		}
 		selected := selects(&p.Spec.PodSelector, own)
