@@ -71,6 +71,10 @@ goldens: ## rewrite the golden files; look at every difference before it is comm
 bench: ## times and allocations of translations, with few and many Ingresses and hosts
 	go test ./test/bench -run '^$$' -bench . -benchtime 3x -timeout 10m
 
+.PHONY: bench-mesh
+bench-mesh: lab ## in a lab that is up: 60 and 300 Ingresses at once, when Ready, whether served, what a sidecar holds; PEER="-f ... --image ..." measures another plugin beside
+	$(LAB) --name $(LAB_NAME) bench --report .lab/bench-mesh.json $(PEER)
+
 .PHONY: lint
 lint: ## golangci-lint with the import rules
 	golangci-lint run ./...

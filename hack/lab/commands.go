@@ -145,6 +145,24 @@ func (a *app) suite() *cobra.Command {
 	return cmd
 }
 
+func (a *app) bench() *cobra.Command {
+	var o lab.BenchOptions
+	var pairs []string
+	cmd := a.command("bench", "Make many Ingresses at once and measure what comes of it, with net-mesh and with another plugin", func(c *cobra.Command, l *lab.Lab) error {
+		var err error
+		if o.Peer.Images, err = lab.ParseImages(pairs); err != nil {
+			return err
+		}
+		return l.Bench(c.Context(), o)
+	})
+	cmd.Flags().IntSliceVar(&o.Counts, "count", []int{60, 300}, "how many Ingresses at once, one run after the other")
+	cmd.Flags().StringVar(&o.Mode, "mode", "mesh-only", "set this profile first, and leave it set: one of "+strings.Join(lab.ProfileNames(), ", "))
+	cmd.Flags().StringArrayVarP(&o.Peer.Manifests, "file", "f", nil, "manifest file or folder of another plugin, to be measured after net-mesh")
+	cmd.Flags().StringArrayVar(&pairs, "image", nil, "NAME=PROGRAM_OR_ARCHIVE of the other plugin, as for install")
+	cmd.Flags().StringVar(&o.File, "report", "", "file for the results as JSON")
+	return cmd
+}
+
 func (a *app) collect() *cobra.Command {
 	return &cobra.Command{
 		Use: "collect DIR", Short: "Gather logs, objects and proxy configuration of a failed run", Args: cobra.ExactArgs(1),

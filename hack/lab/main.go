@@ -69,7 +69,7 @@ func root() *cobra.Command {
 		name = "lab"
 	}
 	cmd.PersistentFlags().StringVar(&a.name, "name", name, "name of the lab; several may run side by side (environment: LAB_NAME)")
-	cmd.AddCommand(a.prerequisites(), a.build(), a.up(), a.down(), a.leftovers(), a.status(), a.kubectl(), a.exec(), a.image(), a.install(), a.profile(), a.demo(), a.conformance(), a.suite(), a.collect())
+	cmd.AddCommand(a.prerequisites(), a.build(), a.up(), a.down(), a.leftovers(), a.status(), a.kubectl(), a.exec(), a.image(), a.install(), a.profile(), a.demo(), a.conformance(), a.suite(), a.bench(), a.collect())
 	return cmd
 }
 

@@ -3,7 +3,6 @@ package lab
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -150,17 +149,8 @@ func (r *Report) add(one Result) {
 }
 
 func (l *Lab) finish(r Report, file string) error {
-	if file != "" {
-		text, err := json.MarshalIndent(r, "", "  ")
-		if err != nil {
-			return err
-		}
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(file, append(text, '\n'), 0o644); err != nil {
-			return err
-		}
+	if err := writeJSON(file, r); err != nil {
+		return err
 	}
 	fmt.Printf("%s: %d passed, %d failed\n", r.Profile, r.Passed, r.Failed)
 	if r.Failed > 0 {

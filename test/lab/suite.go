@@ -35,21 +35,26 @@ func (l *Lab) inside(ctx context.Context, c cluster.Cluster, binary string) (sui
 	if err != nil {
 		return nil, err
 	}
-	pod, err := platform.Suite(client, filepath.Dir(binary), l.Host.Dir)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.Apply(ctx, pod); err != nil {
-		return nil, err
-	}
-	if err := c.Rollout(ctx, platform.SuiteNamespace, platform.SuiteName); err != nil {
+	if err := insideUp(ctx, c, platform.SuiteName, client, filepath.Dir(binary), l.Host.Dir); err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context, args ...string) *exec.Cmd {
-		all := []string{"-n", platform.SuiteNamespace, "exec", "deploy/" + platform.SuiteName, "-c", platform.SuiteName, "--",
+		all := []string{"-n", platform.ClientNamespace, "exec", "deploy/" + platform.SuiteName, "-c", platform.SuiteName, "--",
 			"env", "SYSTEM_NAMESPACE=knative-serving", filepath.Join(client, "meshclient"), "-kubeconfig", c.Kubeconfig(), "-address", platform.AnyIP, "--", binary}
 		return c.Command(ctx, append(append(all, args...), suiteFlags...)...)
 	}, nil
+}
+
+// insideUp waits for a pod with a sidecar that sees folders of the machine.
+func insideUp(ctx context.Context, c cluster.Cluster, name string, folders ...string) error {
+	pod, err := platform.Inside(name, folders...)
+	if err != nil {
+		return err
+	}
+	if err := c.Apply(ctx, pod); err != nil {
+		return err
+	}
+	return c.Rollout(ctx, platform.ClientNamespace, name)
 }
 
 // suiteFor runs the binary where the profile's entries can be reached.

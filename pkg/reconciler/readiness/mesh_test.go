@@ -76,6 +76,17 @@ func (m *mesh) count() int {
 	return len(m.questions)
 }
 
+// hosts counts those that were asked for.
+func (m *mesh) hosts() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := 0
+	for _, q := range m.questions {
+		n += len(q.Hosts)
+	}
+	return n
+}
+
 // within is a checker that asks the mesh.
 func within(t *testing.T, s Sidecars, index cache.Indexer, m *mesh, data *answers, wake func(types.NamespacedName)) *Checker {
 	t.Helper()

@@ -57,6 +57,8 @@ type question struct {
 	next   int
 	passed bool
 	fault  fault
+	// hastened: it goes with the next request to the sidecar, however many wait.
+	hastened bool
 }
 
 // target is a probe, by its number, at one pod, or through a sidecar.

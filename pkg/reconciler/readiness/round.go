@@ -18,6 +18,11 @@ const (
 	hurry = 250 * time.Millisecond
 	// hurriedTries are made in a hurry.
 	hurriedTries = 6
+	// sample bounds the questions that are put once more in one request, and samplePause is
+	// between two such requests. A sidecar gets to know in one message whatever Istio has
+	// learned by then, so a few tell when it is time for all.
+	sample      = 8
+	samplePause = 50 * time.Millisecond
 )
 
 // round is the questions to one sidecar that wait. The next request takes all of them, so
@@ -26,6 +31,8 @@ type round struct {
 	waiting []*question
 	// flights counts the requests under way.
 	flights int
+	// sampled is when questions were last put once more.
+	sampled time.Time
 }
 
 // join has a question wait for the next request to its sidecar. It does not block, so
@@ -52,56 +59,88 @@ func (c *Checker) fly(by viewer, r *round) {
 		case <-time.After(linger):
 		case <-c.ctx.Done():
 		}
-		batch, about := c.board(by, r)
-		if len(batch) == 0 {
+		batch, about, over := c.board(by, r)
+		switch {
+		case over:
 			return
-		}
-		sights, err := c.look(c.ctx, by, about)
-		for i, q := range batch {
-			p := q.proof.probes[q.probe]
-			f := &fault{did: "could not be asked", wanted: thisGeneration}
-			if err != nil {
-				f.did += " (" + observer.Reason(err) + ")"
-			} else {
-				f = direct(p, sights[i])
-			}
-			switch c.note(q, f) {
-			case onward:
-				q.tries = 0
-				c.queue.Add(q)
-			case again:
-				// A question that is in the queue is no longer this round's.
-				tries := q.tries
-				q.tries++
-				c.queue.AddAfter(q, sidecarPause(tries))
-			}
+		case len(batch) > 0:
+			sights, err := c.look(c.ctx, by, about)
+			c.land(r, batch, sights, err)
 		}
 	}
 }
 
-// board takes the questions that wait, as many as a request may have and of one patience:
-// what is new does not wait for what is slow. If there are none it ends the flight.
-func (c *Checker) board(by viewer, r *round) (batch []*question, about observer.Question) {
+// land takes the answers to a request down.
+func (c *Checker) land(r *round, batch []*question, sights []observer.Sight, err error) {
+	news := false
+	for i, q := range batch {
+		f := &fault{did: "could not be asked", wanted: thisGeneration}
+		if err != nil {
+			f.did += " (" + observer.Reason(err) + ")"
+		} else {
+			f = direct(q.proof.probes[q.probe], sights[i])
+		}
+		news = news || f == nil
+		switch c.note(q, f) {
+		case onward:
+			q.tries = 0
+			c.queue.Add(q)
+		case again:
+			// A question that is in the queue is no longer this round's.
+			tries := q.tries
+			q.tries++
+			c.queue.AddAfter(q, sidecarPause(tries))
+		}
+	}
+	if news {
+		c.hasten(r)
+	}
+}
+
+// hasten has all that waits asked in the next request: the sidecar has got to know something.
+func (c *Checker) hasten(r *round) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	for _, q := range r.waiting {
+		q.hastened = true
+	}
+}
+
+// board takes the questions that wait, as many as a request may have and of one patience:
+// what is new does not wait for what is slow. Of those that have been put before it takes a
+// sample now and then, unless the sidecar is known to have news. If none wait, the flight is
+// over.
+func (c *Checker) board(by viewer, r *round) (batch []*question, about observer.Question, over bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	again := 0
+	if now := time.Now(); now.Sub(r.sampled) >= samplePause {
+		again = sample
+	}
 	var rest []*question
 	for _, q := range r.waiting {
+		repeated := q.tries > 0 && !q.hastened
 		switch {
 		case q.ctx.Err() != nil:
-		case len(batch) == observer.MostHosts, len(batch) > 0 && patience(q) != about.Patience:
+		case len(batch) == observer.MostHosts, len(batch) > 0 && patience(q) != about.Patience, repeated && again == 0:
 			rest = append(rest, q)
 		default:
+			if repeated {
+				again, r.sampled = again-1, time.Now()
+			}
+			q.hastened = false
 			batch, about.Patience = append(batch, q), patience(q)
 			about.Hosts = append(about.Hosts, hosts(q.proof.probes[q.probe])[q.next])
 		}
 	}
 	r.waiting = rest
-	if len(batch) == 0 {
-		if r.flights--; r.flights == 0 {
-			delete(c.rounds, by)
-		}
+	if len(batch)+len(rest) > 0 {
+		return batch, about, false
 	}
-	return batch, about
+	if r.flights--; r.flights == 0 {
+		delete(c.rounds, by)
+	}
+	return nil, about, true
 }
 
 func patience(q *question) time.Duration {

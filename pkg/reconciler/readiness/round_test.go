@@ -117,36 +117,69 @@ func crowd(n int) (ings []*v1alpha1.Ingress, probes []plan.Probe) {
 	return ings, probes
 }
 
-// TestManyAreAskedForTogether: 300 Ingresses at once cost few requests, no more than two at
-// a time, and all are Ready within a fraction of what their sidecars took.
+// TestManyAreAskedForTogether: 300 Ingresses at once cost few requests, and few questions while
+// their sidecars know none of them; all are Ready within a fraction of what those took.
 func TestManyAreAskedForTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		const many, silence = 300, 3 * time.Second
 		m, told := &mesh{slow: 5 * time.Millisecond}, &woken{}
 		c := within(t, both, indexed(observers("10.0.0.1")), m, &answers{}, told.wake)
-		ings, probes := crowd(300)
+		ings, probes := crowd(many)
 		for i, ing := range ings {
 			if _, err := c.Check(t.Context(), ing, planned(probes[i])); err != nil {
 				t.Fatal(err)
 			}
 		}
-		<-time.After(3 * time.Second)
+		<-time.After(silence)
+		if got, most := m.hosts(), 2*(many+sample*int(silence/samplePause+1)); got > most {
+			t.Errorf("two sidecars that know nothing were asked for %d hosts, want each once and a few again, at most %d", got, most)
+		}
 		for _, p := range probes {
 			m.tell(p.Host, "m1", own, remote)
 		}
 		before := m.count()
-		pass(700 * time.Millisecond)
+		pass(300 * time.Millisecond)
 		for i, ing := range ings {
 			if s, _ := c.Check(t.Context(), ing, planned(probes[i])); !s.Ready {
-				t.Fatalf("%s is not ready 700 ms after its sidecars know it: %v", ing.Name, s.Waiting)
+				t.Fatalf("%s is not ready 300 ms after its sidecars know it: %v", ing.Name, s.Waiting)
 			}
 		}
-		if told.count() < 300 || m.count()-before > 150 {
-			t.Errorf("%d wakes, %d requests for 600 answers", told.count(), m.count()-before)
+		if told.count() < many || m.count()-before > 20 {
+			t.Errorf("%d wakes, %d requests for %d answers", told.count(), m.count()-before, 2*many)
 		}
 		for _, q := range m.questions {
 			if len(q.Hosts) > observer.MostHosts {
 				t.Errorf("a question about %d hosts", len(q.Hosts))
 			}
+		}
+	})
+}
+
+// TestAllTakeTheirTurn: one that a sidecar gets to know alone does not wait for the others, which
+// it never does.
+func TestAllTakeTheirTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const many = 40 * sample
+		m := &mesh{}
+		c := within(t, Sidecars{Own: true, Namespace: "sys"}, indexed(), m, &answers{}, (&woken{}).wake)
+		ings, probes := crowd(many)
+		for i, ing := range ings {
+			_, _ = c.Check(t.Context(), ing, planned(probes[i]))
+		}
+		pass(time.Minute)
+		last := many - 1
+		m.tell(probes[last].Host, "m1", own)
+		pass(many/sample*(samplePause+linger) + longestPause)
+		if s, _ := c.Check(t.Context(), ings[last], planned(probes[last])); !s.Ready {
+			t.Errorf("got %+v, want it ready after one turn of all", s)
+		}
+		next := inMesh
+		next.Host = "new.apps.svc.cluster.local"
+		m.tell(next.Host, "m1", own)
+		check(t, c, next)
+		pass(3 * linger)
+		if s := check(t, c, next); !s.Ready {
+			t.Errorf("got %+v, want a new one asked at once", s)
 		}
 	})
 }
@@ -198,7 +231,7 @@ func TestPatience(t *testing.T) {
 		fresh := &question{proof: stuck.proof}
 		stuck.ctx, fresh.ctx = t.Context(), t.Context()
 		r := &round{waiting: []*question{stuck, fresh}, flights: 1}
-		if batch, about := c.board(own, r); len(batch) != 1 || about.Patience != observer.MostPatience || len(r.waiting) != 1 {
+		if batch, about, over := c.board(own, r); over || len(batch) != 1 || about.Patience != observer.MostPatience || len(r.waiting) != 1 {
 			t.Errorf("%d questions with patience %s, %d left", len(batch), about.Patience, len(r.waiting))
 		}
 	})

@@ -84,6 +84,11 @@ func MeshClient() Group {
 	return Group{Name: "meshclient", Module: ".", Packages: []string{"./test/meshclient"}, Sources: []string{"test/meshclient"}}
 }
 
+// Rush builds the program that makes many Ingresses at once, for a pod of the lab.
+func Rush() Group {
+	return Group{Name: "rush", Module: ".", Packages: []string{"./test/rush"}, Sources: []string{"test/rush"}}
+}
+
 // ServingSuites are Serving's own test suites by the name the lab gives them.
 var ServingSuites = map[string]Group{
 	"api":     suite("serving-api", serving+"test/conformance/api/v1"),

@@ -27,6 +27,14 @@ var CoreDNS []byte
 //go:embed manifests/mesh.yaml
 var Mesh []byte
 
+// Rush holds the backends of many Ingresses, in namespace apps.
+//
+//go:embed manifests/rush.yaml
+var Rush []byte
+
+// RushBackends are their Services.
+var RushBackends = []string{"rush-a", "rush-b", "rush-c"}
+
 //go:embed manifests/istio.yaml
 var istioValues []byte
 

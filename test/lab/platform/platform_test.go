@@ -45,7 +45,7 @@ func TestFit(t *testing.T) {
 }
 
 func TestEmbeddedManifests(t *testing.T) {
-	for name, manifest := range map[string][]byte{"CoreDNS": CoreDNS, "Mesh": Mesh, "Demo": Demo} {
+	for name, manifest := range map[string][]byte{"CoreDNS": CoreDNS, "Mesh": Mesh, "Demo": Demo, "Rush": Rush} {
 		objects, err := Parse(manifest)
 		if err != nil || len(objects) == 0 {
 			t.Errorf("%s: %d objects (%v)", name, len(objects), err)
