@@ -65,8 +65,8 @@ func examine(t testing.TB, w doctor.World) doctor.Report {
 	return r
 }
 
-// TestHoles takes every field of every document away, one by one, and puts null, and an empty
-// value, in its place: the API server lets much of that through.
+// TestHoles takes every field of every document away, one by one, and puts an empty value, or in
+// a list null, in its place: the API server lets much of that through.
 func TestHoles(t *testing.T) {
 	var around []snapshot.File
 	for _, name := range []string{"serving", "net-mesh", "istio", "strict", "apps", "kubeflow"} {
@@ -142,10 +142,8 @@ func holes(doc map[string]any) [][]byte {
 			for key, old := range v {
 				delete(v, key)
 				show()
-				for _, other := range []any{nil, map[string]any{}} {
-					v[key] = other
-					show()
-				}
+				v[key] = map[string]any{}
+				show()
 				v[key] = old
 				dig(old)
 			}
