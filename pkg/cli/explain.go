@@ -98,7 +98,7 @@ func (d *documents) addServerless(ctx context.Context) (warnings []string, err e
 	}
 	all, err := d.live.list(ctx, serverless, d.live.namespace, metav1.ListOptions{})
 	if err != nil {
-		return []string{"whether the activator stands before a revision is not known: " + err.Error()}, nil
+		return []string{"whether the activator stands before a revision is not known: " + err.Error()}, nil //nolint:nilerr // who may not know goes on without
 	}
 	return nil, d.add(all)
 }
