@@ -45,17 +45,12 @@ func ask(raw string, a asked) (question, error) {
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
 		return question{}, fmt.Errorf("URL %q: want http://HOST/PATH or https://HOST/PATH", raw)
 	}
-	via := a.via
-	if namespace, name, ok := strings.Cut(via, "/"); via != "" && plan.Entry(via) != plan.MeshEntry && (!ok || namespace == "" || name == "") {
-		return question{}, fmt.Errorf("--via %q: want mesh, or NAMESPACE/NAME of a Gateway", via)
+	q := question{url: raw, tls: u.Scheme == "https", via: plan.Entry(a.via)}
+	if namespace, name, ok := strings.Cut(a.via, "/"); a.via != "" && q.via != plan.MeshEntry && (!ok || namespace == "" || name == "") {
+		return question{}, fmt.Errorf("--via %q: want mesh, or NAMESPACE/NAME of a Gateway", a.via)
 	}
-	q := question{url: raw, tls: u.Scheme == "https", via: plan.Entry(via)}
-	if a.from != "" {
-		namespace, account, ok := strings.Cut(a.from, "/")
-		if !ok || len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(account)) > 0 {
-			return question{}, fmt.Errorf("--from %q: want NAMESPACE/SERVICEACCOUNT of a caller with a sidecar", a.from)
-		}
-		q.from = &caller{namespace, account}
+	if q.from, err = callerOf(a.from); err != nil {
+		return question{}, err
 	}
 	// Proxies compare the path as it was sent, and without the query.
 	q.request = model.Request{Host: strings.ToLower(u.Hostname()), Path: u.EscapedPath()}
@@ -63,15 +58,35 @@ func ask(raw string, a asked) (question, error) {
 		q.request.Path = "/"
 	}
 	for _, h := range a.headers {
-		name, value, ok := strings.Cut(h, ":")
-		if name = strings.TrimSpace(name); !ok || name == "" {
-			return question{}, fmt.Errorf("-H %q: want 'NAME: VALUE'", h)
+		if err := q.add(h); err != nil {
+			return question{}, err
 		}
-		if value = strings.TrimSpace(value); strings.EqualFold(name, "Host") {
-			q.request.Host = strings.ToLower(value)
-			continue
-		}
-		q.request.Headers = append(q.request.Headers, model.KV{Key: name, Value: value})
 	}
 	return q, nil
+}
+
+// callerOf reads a caller; nil if none is named.
+func callerOf(from string) (*caller, error) {
+	if from == "" {
+		return nil, nil
+	}
+	namespace, account, ok := strings.Cut(from, "/")
+	if !ok || len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(account)) > 0 {
+		return nil, fmt.Errorf("--from %q: want NAMESPACE/SERVICEACCOUNT of a caller with a sidecar", from)
+	}
+	return &caller{namespace, account}, nil
+}
+
+// add adds a header to the request, as it is typed.
+func (q *question) add(h string) error {
+	name, value, ok := strings.Cut(h, ":")
+	if name = strings.TrimSpace(name); !ok || name == "" {
+		return fmt.Errorf("-H %q: want 'NAME: VALUE'", h)
+	}
+	if value = strings.TrimSpace(value); strings.EqualFold(name, "Host") {
+		q.request.Host = strings.ToLower(value)
+		return nil
+	}
+	q.request.Headers = append(q.request.Headers, model.KV{Key: name, Value: value})
+	return nil
 }

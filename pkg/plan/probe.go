@@ -39,7 +39,7 @@ func (d *decider) atShared(e Exposure, entry Entry) {
 		}
 		for _, s := range g.Servers {
 			tls := s.Protocol == "HTTPS"
-			if s.ClientCertificate || s.Passthrough || !(tls || plainProtocol(s.Protocol)) {
+			if s.ClientCertificate || s.Passthrough || !tls && !plainProtocol(s.Protocol) {
 				// No answer can be had without a certificate, or over another protocol.
 				continue
 			}

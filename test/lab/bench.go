@@ -99,9 +99,6 @@ func (m Mesh) benchPlugin(ctx context.Context, name string, p Plugin, o BenchOpt
 
 // measure makes one rush, from nothing to nothing.
 func (m Mesh) measure(ctx context.Context, n int) (p Pass, err error) {
-	if err := m.RushAway(ctx); err != nil {
-		return p, err
-	}
 	if err := m.RushStage(ctx, n); err != nil {
 		return p, err
 	}

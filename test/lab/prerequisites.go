@@ -87,6 +87,8 @@ func apt(ctx context.Context, packages []string) error {
 }
 
 // kernelProbe tries in throw-away namespaces what the lab will do; each line names what it was about.
+//
+//nolint:dupword // mount wants a kind of file system and a name
 const kernelProbe = `set -e
 t=$(mktemp -d)
 echo "overlay file systems" >&2; mount -t tmpfs tmpfs $t; mkdir $t/l $t/u $t/w $t/m; mount -t overlay -o lowerdir=$t/l,upperdir=$t/u,workdir=$t/w overlay $t/m; umount $t/m; umount $t; rmdir $t

@@ -30,7 +30,7 @@ const (
 var rushHost = regexp.MustCompile(`^rush-[0-9]+(\.|:|$)`).MatchString
 
 // RushStage makes what a rush of n Ingresses needs: backends, a pod that calls, and the placeholder Services,
-// of which the pod's sidecar knows when it returns.
+// of which the pod's sidecar knows when it returns. What is left of a rush before goes first.
 func (m Mesh) RushStage(ctx context.Context, n int) error {
 	program, err := m.lab.builder().Build(ctx, pins.Rush())
 	if err != nil {
@@ -43,6 +43,9 @@ func (m Mesh) RushStage(ctx context.Context, n int) error {
 		return err
 	}
 	if err := m.Rollout(ctx, "apps", platform.RushBackends...); err != nil {
+		return err
+	}
+	if err := m.RushAway(ctx); err != nil {
 		return err
 	}
 	if _, err := m.Kubectl(ctx, placeholders(n), "create", "-f", "-"); err != nil {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	"knative.dev/networking/pkg/apis/networking"
 	"knative.dev/networking/pkg/apis/networking/v1alpha1"
+	networkingclient "knative.dev/networking/pkg/client/injection/client"
 	ingressinformer "knative.dev/networking/pkg/client/injection/informers/networking/v1alpha1/ingress"
 	ingressreconciler "knative.dev/networking/pkg/client/injection/reconciler/networking/v1alpha1/ingress"
 	network "knative.dev/networking/pkg/config"
@@ -82,6 +83,7 @@ func newController(ctx context.Context, cmw configmap.Watcher, meters metric.Met
 			DestinationRules: client.DestinationRules(ctx).Informer().GetIndexer(),
 			VirtualServices:  client.VirtualServices(ctx).Informer().GetIndexer(),
 		}),
+		statuses: networkingclient.Get(ctx).NetworkingV1alpha1(),
 	}
 	mine := reconciler.AnnotationFilterFunc(networking.IngressClassAnnotationKey, Class, false)
 	ingresses := ingressinformer.Get(ctx).Informer()
@@ -90,7 +92,7 @@ func newController(ctx context.Context, cmw configmap.Watcher, meters metric.Met
 		store := configstore.New(kubenetwork.GetClusterDomainName(), system.Namespace(), logger.Named("config"), events,
 			func() { impl.FilteredGlobalResync(mine, ingresses) })
 		store.Watch(cmw)
-		return controller.Options{ConfigStore: store, PromoteFilterFunc: mine, AgentName: agent}
+		return controller.Options{ConfigStore: store, PromoteFilterFunc: mine, AgentName: agent, SkipStatusUpdates: true}
 	})
 	r.tracker, r.gate = impl.Tracker, gate
 	gate.OnOpen(func() { impl.FilteredGlobalResync(mine, ingresses) })

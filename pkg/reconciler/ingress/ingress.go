@@ -13,6 +13,7 @@ import (
 	apierrs "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"knative.dev/networking/pkg/apis/networking/v1alpha1"
+	networkingclient "knative.dev/networking/pkg/client/clientset/versioned/typed/networking/v1alpha1"
 	ingressreconciler "knative.dev/networking/pkg/client/injection/reconciler/networking/v1alpha1/ingress"
 	"knative.dev/pkg/reconciler"
 	"knative.dev/pkg/tracker"
@@ -47,6 +48,7 @@ type Reconciler struct {
 	tracker  tracker.Interface
 	gate     gate
 	metrics  *metrics.Instruments
+	statuses networkingclient.IngressesGetter
 }
 
 var (
@@ -55,9 +57,9 @@ var (
 	_ reconciler.OnDeletionInterface = (*Reconciler)(nil)
 )
 
-// ReconcileKind implements Knative's reconciler. It returns failures of the API only;
-// everything else is in the status, and wakes us by itself.
-func (r *Reconciler) ReconcileKind(ctx context.Context, ing *v1alpha1.Ingress) reconciler.Event {
+// bring brings the cluster in line and the status with it. It returns failures of the API
+// only; everything else is in the status, and wakes us by itself.
+func (r *Reconciler) bring(ctx context.Context, ing *v1alpha1.Ingress) error {
 	cfg, err := configstore.FromContext(ctx)
 	if err != nil {
 		status.Unconfigured(ing, err)
@@ -77,6 +79,9 @@ func (r *Reconciler) ReconcileKind(ctx context.Context, ing *v1alpha1.Ingress) r
 	state, err := r.observe(ctx, ing, result.Plan, changes)
 	if err != nil {
 		return failed(ing, err)
+	}
+	if state.Fresh && status.Untold(ing, result, changes) {
+		return errUntold
 	}
 	published := status.Write(ctx, ing, result, changes, state)
 	r.metrics.See(ctx, looked(ing, result, changes, state))

@@ -50,6 +50,7 @@ func (seen) Forget(types.NamespacedName) {}
 var (
 	proven  = seen{state: readiness.State{Ready: true}}
 	waiting = seen{state: readiness.State{Waiting: []string{"the gateway to serve it"}}}
+	begun   = seen{state: readiness.State{Waiting: waiting.state.Waiting, Fresh: true}}
 )
 
 // TestReconcile states what the loop does in a given world. Worlds and wishes are written
@@ -77,6 +78,23 @@ func TestReconcile(t *testing.T) {
 			"Normal Created Created VirtualService apps/hello-local",
 			"Normal Created Created VirtualService apps/hello-mesh",
 		},
+	}, {
+		name: "what a new Ingress awaits since a moment is not told of yet", world: "new", config: gateways, seen: begun,
+		creates: "objects",
+		events: []string{
+			"Normal Created Created VirtualService apps/hello-ingress",
+			"Normal Created Created VirtualService apps/hello-local",
+			"Normal Created Created VirtualService apps/hello-mesh",
+		},
+	}, {
+		name: "what one awaits that was told of before is told at once", world: "steady", config: map[string]string{
+			"external-gateways": "- {namespace: knative-serving, name: other, service: other.istio-system.svc.cluster.local}",
+		}, seen: begun, updates: "widened", status: "moving",
+		events: []string{"Normal Updated Updated VirtualService apps/hello-ingress"},
+	}, {
+		name: "a status that is not taken is an error", world: "written", config: gateways, seen: proven, status: "ready",
+		fail: InduceFailure("update", "ingresses"), wantErr: true,
+		events: []string{"Warning InternalError cannot write the status: inducing failure for update ingresses"},
 	}, {
 		name: "what is proven is published", world: "written", config: gateways, seen: proven, status: "ready",
 	}, {

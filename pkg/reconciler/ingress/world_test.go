@@ -109,10 +109,10 @@ func gated(istio map[string]string, data observer, gate gate) Factory {
 				Secrets: secrets.Informer().GetIndexer(), Gateways: gateways.Informer().GetIndexer(),
 				DestinationRules: rules.Informer().GetIndexer(), VirtualServices: services.Informer().GetIndexer(),
 			}),
-			observer: data, tracker: &FakeTracker{}, gate: gate,
+			observer: data, tracker: &FakeTracker{}, statuses: knative.NetworkingV1alpha1(), gate: gate,
 		}
 		rec := ingressreconciler.NewReconciler(ctx, logging.FromContext(ctx), knative, fakeingressinformer.Get(ctx).Lister(),
-			recorder, r, Class, controller.Options{ConfigStore: configured(t, istio)})
+			recorder, r, Class, controller.Options{ConfigStore: configured(t, istio), SkipStatusUpdates: true})
 		leader := rec.(reconciler.LeaderAware)
 		if err := leader.Promote(reconciler.UniversalBucket(), func(reconciler.Bucket, types.NamespacedName) {}); err != nil {
 			t.Fatal(err)

@@ -83,6 +83,23 @@ func TestTextIsToldOncePerSecond(t *testing.T) {
 	})
 }
 
+// TestWhoIsToldAMomentLater: what is awaited since a moment need not be told of, and who is
+// told so is woken when it has lasted, whether somebody could be asked or not.
+func TestWhoIsToldAMomentLater(t *testing.T) {
+	for _, ips := range [][]string{{"10.0.0.1"}, nil} {
+		synctest.Test(t, func(t *testing.T) {
+			c, _, told := awaiting(t, indexed(pods(ips...)), first)
+			if s := check(t, c, atHTTP); s.Ready || !s.Fresh {
+				t.Errorf("%d pods: got %+v", len(ips), s)
+			}
+			pass(textPause)
+			if s := check(t, c, atHTTP); told.count() != 1 || s.Ready || s.Fresh {
+				t.Errorf("%d pods: woken %d times, got %+v", len(ips), told.count(), s)
+			}
+		})
+	}
+}
+
 func TestTheSameTextIsToldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, _, told := awaiting(t, indexed(pods("10.0.0.1")), first)

@@ -31,9 +31,11 @@ type proof struct {
 	// questions are in the order of probes and addresses.
 	questions []*question
 
-	// told is what was last said to be awaited, and toldAt when.
+	// told is what was last said to be awaited, and toldAt when; at first nothing, when the
+	// proof was begun.
 	told   string
 	toldAt time.Time
+	begun  time.Time
 	// reminder is set while somebody is to be told that the text has changed.
 	reminder *time.Timer
 
@@ -75,7 +77,8 @@ type pod struct {
 }
 
 func newProof(ctx context.Context, ing types.NamespacedName, of string, probes []plan.Probe, services sets.Set[types.NamespacedName]) *proof {
-	p := &proof{ing: ing, of: of, probes: probes, services: services, toldAt: time.Now()}
+	p := &proof{ing: ing, of: of, probes: probes, services: services, begun: time.Now()}
+	p.toldAt = p.begun
 	p.ctx, p.cancel = context.WithCancel(ctx)
 	return p
 }

@@ -33,6 +33,9 @@ type State struct {
 	Assumed Assumed
 	// Waiting has a line for each thing that is awaited.
 	Waiting []string
+	// Fresh: it is awaited since a moment only. Who is told so anyhow is woken a second after it
+	// began, if it lasts.
+	Fresh bool
 }
 
 // Assumed are hosts by why nobody could be asked. Of a name and its abbreviations only the
@@ -104,14 +107,15 @@ func (c *Checker) Check(_ context.Context, ing *v1alpha1.Ingress, p plan.Plan) (
 		c.Forget(key(ing))
 		state.Ready = true
 	default:
-		state.Waiting, err = c.prove(key(ing), probes)
+		state.Waiting, state.Fresh, err = c.prove(key(ing), probes)
 		state.Ready = err == nil && len(state.Waiting) == 0
 	}
 	return state, err
 }
 
-// prove returns what is awaited until all probes have been passed.
-func (c *Checker) prove(ing types.NamespacedName, probes []plan.Probe) ([]string, error) {
+// prove returns what is awaited until all probes have been passed, and whether it began a
+// moment ago.
+func (c *Checker) prove(ing types.NamespacedName, probes []plan.Probe) (waiting []string, fresh bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	of := identity(probes)
@@ -122,17 +126,23 @@ func (c *Checker) prove(ing types.NamespacedName, probes []plan.Probe) ([]string
 		c.proofs[ing] = p
 	}
 	if p.done {
-		return nil, nil
+		return nil, false, nil
 	}
 	if err := c.refresh(p); err != nil {
-		return nil, fmt.Errorf("cannot find the pods to be asked: %w", err)
+		return nil, false, fmt.Errorf("cannot find the pods to be asked: %w", err)
 	}
-	waiting := p.waiting()
+	waiting = p.waiting()
 	if len(waiting) == 0 {
 		p.conclude()
+		return nil, false, nil
+	}
+	if fresh = time.Since(p.begun) < textPause; fresh {
+		// Nobody need tell of it yet.
+		c.remind(p)
+		return waiting, true, nil
 	}
 	p.told, p.toldAt = strings.Join(waiting, "\n"), time.Now()
-	return waiting, nil
+	return waiting, false, nil
 }
 
 // Known is the State of a Plan that has been proven before.

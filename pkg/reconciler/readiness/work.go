@@ -122,7 +122,14 @@ func (c *Checker) news(p *proof) {
 		c.wake(p.ing)
 		return
 	}
-	if p.reminder == nil && strings.Join(waiting, "\n") != p.told {
+	if strings.Join(waiting, "\n") != p.told {
+		c.remind(p)
+	}
+}
+
+// remind has tell called a while after what was told last, or after the beginning.
+func (c *Checker) remind(p *proof) {
+	if p.reminder == nil {
 		p.reminder = time.AfterFunc(time.Until(p.toldAt.Add(textPause)), func() { c.tell(p) })
 	}
 }

@@ -55,6 +55,13 @@ func Findings(r translate.Result, c apply.Changes) []finding.Finding {
 	return finding.Sort(slices.Concat(refused(c.Refused), r.Findings))
 }
 
+// Untold says whether a first status would tell nothing but that a proof is awaited.
+func Untold(ing *v1alpha1.Ingress, r translate.Result, c apply.Changes) bool {
+	return ing.Status.ObservedGeneration == 0 && len(c.Refused) == 0 && !slices.ContainsFunc(r.Findings, func(f finding.Finding) bool {
+		return f.Severity() != finding.Info
+	})
+}
+
 // servedBefore says whether all that is missing belongs to a new way at gateways, while the
 // old way of this generation serves: a name misspelt in config-istio must not turn thousands of
 // Routes Unknown. There is an old way if another address is published, or if other gateways

@@ -242,6 +242,29 @@ func TestProofIsSpared(t *testing.T) {
 	}
 }
 
+// TestUntold states of what a first status may wait: of nothing but a proof.
+func TestUntold(t *testing.T) {
+	refused := apply.Changes{Refused: []finding.Ref{{Kind: "Gateway", Name: "g"}}}
+	for _, row := range []struct {
+		name     string
+		ing      *v1alpha1.Ingress
+		findings []finding.Finding
+		changes  apply.Changes
+		want     bool
+	}{
+		{name: "a new Ingress", ing: fresh(), findings: []finding.Finding{info}, want: true},
+		{name: "one that was told of", ing: served(gateway)},
+		{name: "another generation of it", ing: changed(served(gateway))},
+		{name: "something is missing", ing: fresh(), findings: []finding.Finding{pending}},
+		{name: "something is wrong", ing: fresh(), findings: []finding.Finding{invalid}},
+		{name: "something is refused", ing: fresh(), changes: refused},
+	} {
+		if got := Untold(row.ing, translate.Result{Findings: row.findings}, row.changes); got != row.want {
+			t.Errorf("%s: %v", row.name, got)
+		}
+	}
+}
+
 func TestFindingsAreToldOnce(t *testing.T) {
 	recorder := record.NewFakeRecorder(10)
 	ctx := controller.WithEventRecorder(t.Context(), recorder)

@@ -58,6 +58,8 @@ func (h Host) EnsureNetwork(ctx context.Context) error {
 // holderScript keeps the lab's mount namespace alive. In it, every folder that containerd, runc, the CNI
 // plugins and kubelet take as given is the lab's own, so nothing of theirs is left on the machine, and
 // mounts are shared among the lab's processes only. The lab's sockets stay where the machine sees them.
+//
+//nolint:dupword // mount wants a kind of file system and a name
 const holderScript = `set -e
 mount --make-rshared /
 mkdir -p "$0/kubelet" "$0/varlog" "$0/sockets"
