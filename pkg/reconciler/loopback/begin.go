@@ -21,6 +21,7 @@ const (
 	failing   = "LoopbackFailing"
 	ended     = "LoopbackEnded"
 	forbidden = "LoopbackForbidden"
+	awaiting  = "LoopbackAwaits"
 )
 
 // begin goes towards the loopback: Service and doors, which harm nobody, then the trial, the
@@ -122,8 +123,9 @@ func (r *Reconciler) lead(ctx context.Context, cfg config.Config, l translate.Lo
 	r.over(adding)
 	if sw == nil {
 		if waits, err := r.unpublished(true); err != nil || len(waits) > 0 {
-			return waitingFor("Ingresses to be served in the mesh: " + few(waits)), err
+			return r.awaitIngresses(cfg, "in the mesh", waits), err
 		}
+		r.over(moving)
 	}
 	if !sameFilter(sw, set.Switch) {
 		if err := r.writeFilter(ctx, sw, set.Switch); err != nil {
@@ -131,6 +133,16 @@ func (r *Reconciler) lead(ctx context.Context, cfg config.Config, l translate.Lo
 		}
 	}
 	return r.conclude(ctx, cfg, set)
+}
+
+// awaitIngresses tells people what the whole mesh waits for, if that takes long: who is served
+// as before for another reason, such as a gateway that is missing, does not move.
+func (r *Reconciler) awaitIngresses(cfg config.Config, where string, names []string) progress {
+	what := "Ingresses to be served " + where + ": " + few(names)
+	if len(names) > 0 && r.overdue(moving) {
+		r.tell(cfg, corev1.EventTypeNormal, awaiting, "the way between the loopback and a local gateway waits for "+what+"; both ways are kept until then. The conditions of these Ingresses say what is missing")
+	}
+	return waitingFor(what)
 }
 
 // conclude waits until the name leads to the listener, and ends the trial.

@@ -24,8 +24,9 @@ func (r *Reconciler) leave(ctx context.Context, cfg config.Config, l translate.L
 	if sw != nil {
 		if l.Plan.Replaced {
 			if waits, err := r.unpublished(false); err != nil || len(waits) > 0 {
-				return waitingFor("Ingresses to be served at the local gateway: " + few(waits)), err
+				return r.awaitIngresses(cfg, "at the local gateway", waits), err
 			}
+			r.over(moving)
 		}
 		if err := r.deleteFilter(ctx, switchName(r.root)); err != nil {
 			return progress{}, err

@@ -163,6 +163,7 @@ type step string
 const (
 	trying   step = "trial"
 	adding   step = "listener"
+	moving   step = "ingresses"
 	leading  step = "switch"
 	clearing step = "clearing"
 )

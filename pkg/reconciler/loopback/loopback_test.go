@@ -337,8 +337,12 @@ func TestTheSwitchWaitsForIngresses(t *testing.T) {
 	for range 5 {
 		m.look()
 	}
-	if got := m.there(); got != "trial listener service door" || m.again != soon {
+	if got := m.there(); got != "trial listener service door" || m.again != soon || m.told(awaiting) != "" {
 		t.Error("before, there is", got)
+	}
+	m.clock = m.clock.Add(patience + time.Second)
+	if m.look(); !strings.Contains(m.told(awaiting), "apps/moving;") {
+		t.Error("nobody is told who keeps all others waiting")
 	}
 	m.ready = []*v1alpha1.Ingress{ingress("moved", true), ingress("moving", true), other, unready}
 	if got := m.goOn(); got != "listener switch service door" {
