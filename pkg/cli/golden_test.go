@@ -49,6 +49,7 @@ var transcripts = map[string]string{
 	"explain-tls-in-mesh":         "explain https://hello.shop.svc.cluster.local -f hello.yaml -f mesh-only.yaml",
 	"explain-redirect":            "explain http://other.example.com -f redirect.yaml -f gateways.yaml",
 	"explain-disputed":            "explain http://hello.shop.svc.cluster.local -f hello.yaml -f rival.yaml -f gateways.yaml --via mesh",
+	"explain-composed":            "explain http://www.example.org -f mapping.yaml -f hello.yaml -f mesh-only.yaml",
 	"explain-mermaid":             "explain http://hello.shop.svc.cluster.local -f hello.yaml -f mesh-only.yaml -o mermaid",
 	"explain-mermaid-no":          "explain http://hello.shop.example.com -f hello.yaml -f gateways.yaml --via mesh -o mermaid",
 	"explain-json":                "explain http://hello.shop.svc.cluster.local -f hello.yaml -f mesh-only.yaml -o json",

@@ -129,7 +129,8 @@ func (t translated) covering(host string) []model.VirtualHost {
 }
 
 // decisions picks those of the Plan that are about the host: about its name, about the
-// rule that holds it, and, where a gateway has it, about its listener and the address.
+// rule that holds it, about the path that was taken, and, where a gateway has it, about its
+// listener and the address.
 func (t translated) decisions(q question, ways []way) []decision {
 	about := map[string]bool{}
 	for _, vh := range t.covering(q.request.Host) {
@@ -143,6 +144,9 @@ func (t translated) decisions(q question, ways []way) []decision {
 	}
 	for _, one := range ways {
 		about[string(one.Entry)] = true
+		if one.Ingress == t.Model.Name.String() {
+			about[one.Field] = true
+		}
 	}
 	var out []decision
 	for _, d := range t.Plan.Decisions {

@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/yaml"
 )
 
@@ -135,6 +136,12 @@ func (it item) gateway() (Gateway, error) {
 			is = "are"
 		}
 		return Gateway{}, fmt.Errorf("%s %s missing; a gateway needs namespace, name and service", strings.Join(missing, ", "), is)
+	}
+	for _, name := range []string{it.Namespace, it.Name} {
+		// Istio refuses every VirtualService that names another.
+		if faults := validation.IsDNS1123Label(name); len(faults) > 0 {
+			return Gateway{}, fmt.Errorf("gateway %s/%s: %q: %s", it.Namespace, it.Name, name, faults[0])
+		}
 	}
 	if _, err := metav1.LabelSelectorAsSelector(it.LabelSelector); err != nil {
 		return Gateway{}, fmt.Errorf("labelSelector: %w; correct it, or leave it out for the default gateway", err)

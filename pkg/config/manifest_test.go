@@ -30,11 +30,15 @@ func TestShippedConfigMap(t *testing.T) {
 }
 
 // No two controllers may write the same objects, and no lease keeps net-istio's from it: the
-// old pod has to have ended before a new one starts.
+// old pod has to be told to end before a new one is made. Recreate would be refused by
+// server-side apply over net-istio's Deployment, whose strategy has the fields of the default.
 func TestShippedDeploymentEndsTheOldPodFirst(t *testing.T) {
-	shipped := manifest[appsv1.Deployment](t, "500-controller.yaml")
-	if got := shipped.Spec.Strategy.Type; got != appsv1.RecreateDeploymentStrategyType {
-		t.Errorf("strategy %s, want Recreate", got)
+	strategy := manifest[appsv1.Deployment](t, "500-controller.yaml").Spec.Strategy
+	if strategy.Type != appsv1.RollingUpdateDeploymentStrategyType || strategy.RollingUpdate == nil {
+		t.Fatalf("strategy %+v, want RollingUpdate", strategy)
+	}
+	if surge, off := strategy.RollingUpdate.MaxSurge.String(), strategy.RollingUpdate.MaxUnavailable.String(); surge != "0" || off != "100%" {
+		t.Errorf("maxSurge %s, maxUnavailable %s; want none beside the old ones, and all of these off", surge, off)
 	}
 }
 

@@ -56,10 +56,23 @@ func ParseIstio(data map[string]string, clusterDomain, systemNamespace string) (
 	if local != nil {
 		istio.Local = local
 	}
-	if err := errors.Join(parseExternalInMesh(data, &istio), parseExport(data, &istio)); err != nil {
+	if err := errors.Join(apart(istio), parseExternalInMesh(data, &istio), parseExport(data, &istio)); err != nil {
 		return Istio{}, findings, err
 	}
 	return istio, findings, nil
+}
+
+// apart refuses a Gateway of both scopes: whatever is exposed there for the cluster is for the
+// world as well.
+func apart(istio Istio) error {
+	var errs []error
+	for _, g := range istio.Local {
+		if slices.ContainsFunc(istio.External, func(e Gateway) bool { return e.Name == g.Name }) {
+			errs = append(errs, fmt.Errorf("%s: Gateway %s is a local gateway and an external one, so the world could call cluster-local hosts; give these a Gateway with a port of its own, or write %s: %q",
+				IstioConfigMap, g.Name, localGatewaysKey, noGateways))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // DefaultIstio is net-istio's default: one gateway per scope.

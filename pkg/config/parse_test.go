@@ -62,11 +62,11 @@ func TestParseIstio(t *testing.T) {
 		},
 		"the legacy format": {
 			data: map[string]string{
-				"gateway.ns.one.dotted": "c.istio-system.svc.cluster.local",
-				"gateway.two":           "c.istio-system.svc.cluster.local",
+				"gateway.ns.one": "c.istio-system.svc.cluster.local",
+				"gateway.two":    "c.istio-system.svc.cluster.local",
 			},
 			want: config.Istio{
-				External: []config.Gateway{gateway("ns", "one.dotted", "c", nil), gateway("knative-serving", "two", "c", nil)},
+				External: []config.Gateway{gateway("ns", "one", "c", nil), gateway("knative-serving", "two", "c", nil)},
 				Local:    defaultLocal,
 			},
 		},
@@ -132,7 +132,16 @@ func TestParseIstioRefuses(t *testing.T) {
 		"export to all and one":    {map[string]string{"export-to": "*, shop"}, "stands alone"},
 		"export to no namespace":   {map[string]string{"export-to": "shop,,bank"}, `"" is not the name of a namespace`},
 		"export of no namespace":   {map[string]string{"export-to.a_b": "shop"}, `"a_b" is not the name of a namespace`},
-		"a broken selector":        {map[string]string{"external-gateways": "- {namespace: a, name: b, service: c.d.svc, labelSelector: {matchExpressions: [{key: a, operator: Nah}]}}"}, "labelSelector"},
+		"a name with dots":         {map[string]string{"external-gateways": "- {namespace: a, name: b.c, service: c.d.svc}"}, `entry 0: gateway a/b.c: "b.c": must not contain dots`},
+		"a name with dots, older":  {map[string]string{"local-gateway.a.b.c": "c.d.svc"}, `local-gateway.a.b.c: gateway a/b.c: "b.c": must not contain dots`},
+		"an odd namespace":         {map[string]string{"local-gateways": "- {namespace: A, name: b, service: c.d.svc}"}, `"A": a lowercase`},
+		"one Gateway for both":     {map[string]string{"external-gateways": "- {namespace: a, name: b, service: c.d.svc}", "local-gateways": "- {namespace: a, name: b, service: e.d.svc}"}, "Gateway a/b is a local gateway and an external one"},
+		"one for both, older form": {map[string]string{"gateway.a.b": "c.d.svc", "local-gateway.a.b": "c.d.svc"}, "Gateway a/b is a local gateway and an external one"},
+		"the other one's default":  {map[string]string{"external-gateways": "- {namespace: knative-serving, name: knative-local-gateway, service: c.d.svc}"}, "is a local gateway and an external one"},
+		"both, by a label": {map[string]string{"external-gateways": `
+- {namespace: a, name: b, service: c.d.svc}
+- {namespace: a, name: x, service: c.d.svc, labelSelector: {matchLabels: {zone: x}}}`, "local-gateways": "- {namespace: a, name: x, service: e.d.svc}"}, "Gateway a/x is a local gateway and an external one"},
+		"a broken selector": {map[string]string{"external-gateways": "- {namespace: a, name: b, service: c.d.svc, labelSelector: {matchExpressions: [{key: a, operator: Nah}]}}"}, "labelSelector"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := config.ParseIstio(tt.data, "cluster.local", "knative-serving")

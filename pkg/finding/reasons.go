@@ -11,6 +11,8 @@ const (
 	HostInvalid            Reason = "HostInvalid"
 	ForeignNamespaceHost   Reason = "ForeignNamespaceHost"
 	HostConflict           Reason = "HostConflict"
+	PathInvalid            Reason = "PathInvalid"
+	HeaderInvalid          Reason = "HeaderInvalid"
 	PathWithoutSplits      Reason = "PathWithoutSplits"
 	PercentNot100          Reason = "PercentNot100"
 	PortNotFound           Reason = "PortNotFound"
@@ -18,6 +20,7 @@ const (
 	CertificateInvalid     Reason = "CertificateInvalid"
 	HTTPOptionUnknown      Reason = "HTTPOptionUnknown"
 	GatewayServiceUnfit    Reason = "GatewayServiceUnfit"
+	LocalGatewayPublic     Reason = "LocalGatewayPublic"
 	LocalTLSWithoutGateway Reason = "LocalTLSWithoutGateway"
 	BackendNotResolved     Reason = "BackendNotResolved"
 	RouteCycle             Reason = "RouteCycle"
@@ -61,9 +64,11 @@ func Catalogue() []Entry {
 	return []Entry{
 		{RuleWithoutHTTP, Invalid, NetworkConfigured, "A rule has no http block, so it says nothing about where its hosts lead. Add http.paths."},
 		{RuleWithoutHosts, Invalid, NetworkConfigured, "A rule has no hosts. A rule without hosts would serve every host of the gateway; name the hosts."},
-		{HostInvalid, Invalid, NetworkConfigured, "A host is not a name that DNS and Istio accept. Correct the host."},
+		{HostInvalid, Invalid, NetworkConfigured, "A host of a rule, or that of a rewriteHost, is not a name that DNS and Istio accept. Correct the host."},
 		{ForeignNamespaceHost, Invalid, NetworkConfigured, "A host belongs to another namespace, or is a wildcard that fits hosts of others. Only Ingresses of that namespace may claim it."},
 		{HostConflict, Invalid, NetworkConfigured, "Of two Ingresses that claim a host the older has it, unless DNS takes the name for a Service in the namespace of the other. When that one gives the host up, it is served here."},
+		{PathInvalid, Invalid, NetworkConfigured, "No request has a path that begins as a path of a rule does: it begins with / and holds what a URL may hold there, all else percent-encoded. The path is not served; correct it."},
+		{HeaderInvalid, Invalid, NetworkConfigured, "A header to match or to append has a name or value that no request can have, or that net-mesh itself sets. The path is not served; correct the header."},
 		{PathWithoutSplits, Invalid, NetworkConfigured, "A path has no splits, so it leads nowhere. Add a split."},
 		{PercentNot100, Invalid, NetworkConfigured, "The percentages of a path's splits do not add up to 100. Correct the percentages."},
 		{PortNotFound, Invalid, NetworkConfigured, "A split names a port that its Service does not have. Correct the port or the Service."},
@@ -71,6 +76,7 @@ func Catalogue() []Entry {
 		{CertificateInvalid, Invalid, NetworkConfigured, "The Secret of a TLS block holds no PEM certificate with DNS names, or one for a wildcard that does not fit a host. The hosts are not served over TLS until it does."},
 		{HTTPOptionUnknown, Invalid, NetworkConfigured, "spec.httpOption is neither Enabled nor Redirected. It is treated as Enabled."},
 		{GatewayServiceUnfit, Invalid, NetworkConfigured, "The Service of a gateway has no selector, so no pods can be told to listen. Correct config-istio or the Service."},
+		{LocalGatewayPublic, Invalid, NetworkConfigured, "A local gateway listens where an external one does, at one port of the same pods, so the world could call cluster-local hosts there. They are served in the mesh only, until the local gateway has a port of its own."},
 		{LocalTLSWithoutGateway, Invalid, NetworkConfigured, "TLS is asked for cluster-local hosts, but no local gateway is configured to end it. In the mesh mTLS protects the way already: leave TLS out, or configure a local gateway."},
 		{BackendNotResolved, Invalid, NetworkConfigured, "A path leads to another route, and the two cannot be made one, which is needed where nothing routes a request a second time: no path there takes such requests, or together they are too many."},
 		{RouteCycle, Invalid, NetworkConfigured, "A path leads to another route, which leads back. Such requests never arrive; lead one of the hosts elsewhere."},

@@ -36,8 +36,9 @@ func (in *ingest) splits(path string, raw []v1alpha1.IngressBackendSplit) ([]Spl
 			// roll out to.
 			continue
 		}
-		backend, ok := in.backend(fmt.Sprintf("%s.splits[%d]", path, k), s.IngressBackend)
-		if !ok {
+		field := fmt.Sprintf("%s.splits[%d]", path, k)
+		backend, ok := in.backend(field, s.IngressBackend)
+		if !in.headers(field+".appendHeaders", s.AppendHeaders, setFault) || !ok {
 			return nil, false
 		}
 		out = append(out, Split{Backend: backend, Percent: int32(min(percent, 100)), SetHeaders: snapshot.Sorted(s.AppendHeaders)})

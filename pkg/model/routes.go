@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"knative.dev/networking/pkg/apis/networking/v1alpha1"
 
@@ -16,6 +17,9 @@ import (
 func (in *ingest) routes(rule int, paths []v1alpha1.HTTPIngressPath) []Route {
 	var out []Route
 	for j, path := range paths {
+		if !in.wellFormed(pathField(rule, j), path) {
+			continue
+		}
 		before := len(in.findings)
 		splits, ok := in.splits(pathField(rule, j), path.Splits)
 		if !ok {
@@ -30,7 +34,7 @@ func (in *ingest) routes(rule int, paths []v1alpha1.HTTPIngressPath) []Route {
 		out = append(out, Route{
 			Match:       Match{PathPrefix: path.Path, Headers: exact(path.Headers)},
 			SetHeaders:  snapshot.Sorted(path.AppendHeaders),
-			RewriteHost: path.RewriteHost,
+			RewriteHost: strings.ToLower(path.RewriteHost),
 			Splits:      splits,
 			Source:      Source{Rule: rule, Path: j},
 			Awaits:      awaits,

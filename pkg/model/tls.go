@@ -73,7 +73,7 @@ func (in *ingest) tlsHosts(path string, block v1alpha1.IngressTLS, served []Virt
 	if len(hosts.local) > 0 && len(in.world.Local) == 0 {
 		in.report(finding.LocalTLSWithoutGateway, path,
 			"%s asks for TLS on %s, but no local gateway is configured to end it; leave TLS out (mTLS of the mesh protects the way) or configure a local gateway",
-			path, strings.Join(hosts.of(config.Local), ", "))
+			path, finding.List(hosts.local))
 		hosts.local = nil
 	}
 	return hosts
@@ -136,7 +136,7 @@ func (in *ingest) parts(path string, c Certificate, secret snapshot.Certificate)
 		default:
 			in.report(finding.CertificateInvalid, path,
 				"Secret %s of %s holds a certificate for %s, which does not fit host %s; use a certificate that does, or take the host out of the block",
-				c.Secret, path, strings.Join(secret.Names, ", "), host)
+				c.Secret, path, finding.List(secret.Names), host)
 		}
 	}
 	return []Certificate{shared, own}

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/types"
 	"knative.dev/networking/pkg/apis/networking"
 
 	"github.com/net-mesh/net-mesh/pkg/config"
@@ -20,6 +21,7 @@ func Decide(m model.Model, w snapshot.World) (Plan, []finding.Finding) {
 	}
 	d.plan.Labels, d.plan.Annotations, d.plan.Asked = m.Labels, m.Annotations, m.Asked
 	d.checkGateways()
+	d.checkApart()
 	d.settle()
 	d.listeners()
 	d.exposures()
@@ -37,6 +39,8 @@ type decider struct {
 	plan     Plan
 	findings []finding.Finding
 	taken    names
+	// open are the local gateways that the world reaches.
+	open map[types.NamespacedName]bool
 	// yielded are the names of plan.Yields, which are looked up for each host.
 	yielded map[yieldedName]bool
 }

@@ -31,8 +31,10 @@ func (d *decider) exposures() {
 			d.atGateways(kind, vh)
 		}
 	}
-	for _, share := range d.inMesh() {
-		d.expose(Mesh, []Entry{MeshEntry}, share)
+	for _, s := range d.inMesh() {
+		for _, part := range s.apart() {
+			d.expose(Mesh, []Entry{MeshEntry}, part)
+		}
 	}
 	d.checkExternal()
 }
@@ -50,16 +52,21 @@ func (d *decider) atGateways(kind Kind, vh model.VirtualHost) {
 		d.because(vh.Source, "not exposed as "+string(kind), "earlier rules name the same hosts")
 		return
 	}
-	entries := d.entries(vh.Scope, s.hosts)
-	if len(entries) == 0 {
+	if len(d.entries(vh.Scope, s.hosts)) == 0 {
 		// Nothing may be encoded as emptiness. The reason has been reported where the
-		// listener could not be made.
-		d.because(vh.Source, "not exposed", "no gateway can redirect its plain requests")
+		// gateways were looked at, or where the listener could not be made.
+		reason := "no gateway can redirect its plain requests"
+		if kind == Local {
+			reason = "the world reaches the local gateways"
+		}
+		d.because(vh.Source, "not exposed as "+string(kind), reason)
 		return
 	}
 	d.because(vh.Source, "exposed as "+string(kind), "gateways are configured for scope "+string(vh.Scope))
 	s.routes = d.routes(kind, vh)
-	d.expose(kind, entries, s)
+	for _, part := range s.apart() {
+		d.expose(kind, d.entries(vh.Scope, part.hosts), part)
+	}
 }
 
 // hostAt is a host as it is called at a kind of entry.
@@ -109,6 +116,42 @@ type share struct {
 	first  string
 	hosts  []string
 	routes []model.Route
+}
+
+// apart divides a share so that no wildcard stands beside a name that it covers: Istio refuses a
+// VirtualService of such. Who is covered by more wildcards comes later, since what covers a
+// wildcard covers all that this does.
+func (s share) apart() []share {
+	var wild []string
+	for _, h := range s.hosts {
+		if strings.HasPrefix(h, "*") {
+			wild = append(wild, h)
+		}
+	}
+	if len(wild) == 0 {
+		return []share{s}
+	}
+	depths := make([][]string, len(wild)+1)
+	for _, h := range s.hosts {
+		depth := 0
+		for _, w := range wild {
+			if w != h && covered([]string{w}, h) {
+				depth++
+			}
+		}
+		depths[depth] = append(depths[depth], h)
+	}
+	var parts []share
+	for depth, hosts := range depths {
+		switch {
+		case len(hosts) == 0:
+		case depth == 0 && slices.Contains(hosts, s.first):
+			parts = append(parts, share{first: s.first, hosts: hosts, routes: s.routes})
+		default:
+			parts = append(parts, share{first: longest(hosts), hosts: hosts, routes: s.routes})
+		}
+	}
+	return parts
 }
 
 // inMesh lists what sidecars serve. Istio keeps one virtual host per name, so each
@@ -198,5 +241,5 @@ func (d *decider) checkExternal() {
 	}
 	d.report(finding.NoExternalEntry, d.ingress(), "spec.rules",
 		"no external gateway is configured, so public hosts are served to callers inside the mesh only: %s; configure external-gateways in %s to serve the world",
-		strings.Join(hosts, ", "), config.IstioConfigMap)
+		finding.List(hosts), config.IstioConfigMap)
 }

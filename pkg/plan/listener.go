@@ -30,7 +30,7 @@ func (d *decider) listeners() {
 		}
 		for _, g := range d.gateways(scope) {
 			// Two gateways before the same pods need one set of listeners.
-			if len(d.listenersAt(scope, g)) == 0 && d.canListen(scope, g) {
+			if !d.open[g.Name] && len(d.listenersAt(scope, g)) == 0 && d.canListen(scope, g) {
 				d.listen(scope, g, certificates, redirect)
 			}
 		}
@@ -52,7 +52,7 @@ func (d *decider) canListen(scope model.Scope, g snapshot.Gateway) bool {
 		return true
 	}
 	port := tlsPortOf(scope, g.Pods)
-	for _, e := range d.world.External {
+	for _, e := range d.outside() {
 		if _, leads := portOf(e.Pods, port); leads && samePods(e.Pods, g.Pods) {
 			d.report(finding.GatewayServiceUnfit, service, "",
 				"Service %s of local gateway %s leads port 443 to port %d of pods to which Service %s leads callers from outside too; lead it to a port of its own, such as %d",
@@ -64,13 +64,13 @@ func (d *decider) canListen(scope model.Scope, g snapshot.Gateway) bool {
 }
 
 // samePods says whether two Services may stand before the same pods.
-func samePods(a, b snapshot.Service) bool {
-	for _, kv := range a.Selector {
-		if slices.ContainsFunc(b.Selector, func(o snapshot.KV) bool { return o.Key == kv.Key && o.Value != kv.Value }) {
-			return false
-		}
-	}
-	return true
+func samePods(a, b snapshot.Service) bool { return !disjoint(a.Selector, b.Selector) }
+
+// disjoint says whether no pod can have the labels of both.
+func disjoint(a, b []snapshot.KV) bool {
+	return slices.ContainsFunc(a, func(kv snapshot.KV) bool {
+		return slices.ContainsFunc(b, func(o snapshot.KV) bool { return o.Key == kv.Key && o.Value != kv.Value })
+	})
 }
 
 // listen plans the listeners at one gateway's pods: one for each wildcard certificate,
@@ -133,11 +133,15 @@ func (d *decider) credential(c model.Certificate, namespace string) string {
 
 // entries are the gateways at which hosts are exposed: those of config-istio, and
 // our own listeners that have one of the hosts. A gateway that should redirect but
-// cannot be told so is left out, rather than answer in plain.
+// cannot be told so is left out, rather than answer in plain, and so is a local one that the
+// world reaches.
 func (d *decider) entries(scope model.Scope, hosts []string) []Entry {
 	redirect := scope == config.External && d.model.Plain == model.Redirect
 	var entries []Entry
 	for _, g := range d.gateways(scope) {
+		if d.open[g.Name] {
+			continue
+		}
 		own := d.listenersAt(scope, g)
 		if redirect && !slices.ContainsFunc(own, Listener.redirects) {
 			continue

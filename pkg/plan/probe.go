@@ -135,16 +135,21 @@ func (p Probe) same(o Probe) bool {
 // concrete picks a host that can be asked for: the longest, which is a full name,
 // first by name among equals.
 func concrete(hosts []string) string {
-	longest := slices.MaxFunc(hosts, func(a, b string) int {
+	host := longest(hosts)
+	if suffix, wild := strings.CutPrefix(host, "*."); wild {
+		return "probe." + suffix
+	}
+	return host
+}
+
+// longest of hosts, first by name among equals.
+func longest(hosts []string) string {
+	return slices.MaxFunc(hosts, func(a, b string) int {
 		if len(a) != len(b) {
 			return len(a) - len(b)
 		}
 		return strings.Compare(b, a)
 	})
-	if suffix, wild := strings.CutPrefix(longest, "*."); wild {
-		return "probe." + suffix
-	}
-	return longest
 }
 
 func scopeOf(kind Kind) model.Scope {

@@ -104,21 +104,14 @@ func (d *decider) reportUnserved(gateways []snapshot.Gateway, uncovered, cutOff 
 	if len(uncovered) > 0 {
 		d.report(finding.HostNotServed, gatewayRef(gateways[0]), "",
 			"Gateway %s has no HTTP or HTTPS server for %s; add the hosts to a server, or name another gateway in %s",
-			listed(names), listed(uncovered), config.IstioConfigMap)
+			finding.List(names), finding.List(uncovered), config.IstioConfigMap)
 	}
 	if len(cutOff) > 0 {
 		slices.Sort(ports)
 		d.report(finding.HostNotServed, gatewayRef(gateways[0]), "",
 			"Service %s has no port that leads to port %s of its gateway, to serve %s; add a port of that number or targetPort, or name another Service in %s",
-			listed(services), strings.Trim(fmt.Sprint(slices.Compact(ports)), "[]"), listed(cutOff), config.IstioConfigMap)
+			finding.List(services), strings.Trim(fmt.Sprint(slices.Compact(ports)), "[]"), finding.List(cutOff), config.IstioConfigMap)
 	}
-}
-
-// listed writes names in order, each once.
-func listed(names []string) string {
-	names = slices.Clone(names)
-	slices.Sort(names)
-	return strings.Join(slices.Compact(names), ", ")
 }
 
 func gatewayRef(g snapshot.Gateway) finding.Ref {

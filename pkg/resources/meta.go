@@ -1,10 +1,12 @@
 package resources
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"knative.dev/networking/pkg/apis/networking"
-	"knative.dev/pkg/kmeta"
 
 	"github.com/net-mesh/net-mesh/pkg/model"
 	"github.com/net-mesh/net-mesh/pkg/plan"
@@ -15,12 +17,15 @@ import (
 const IngressLabel = networking.IngressLabelKey
 
 // LabelValue makes a name fit for a label. A DomainMapping may be longer than a
-// label's value may be; such a name is cut and hashed.
+// label's value may be; such a name is cut and hashed. No name has an underscore, so no
+// name is what another is cut to, and a label tells exactly whose an object is.
 func LabelValue(name string) string {
 	if len(name) <= validation.LabelValueMaxLength {
 		return name
 	}
-	return kmeta.ChildName(name, "")
+	sum := sha256.Sum256([]byte(name))
+	hash := "_" + hex.EncodeToString(sum[:16])
+	return name[:validation.LabelValueMaxLength-len(hash)] + hash
 }
 
 // meta is common to all objects in the owner's namespace.

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"knative.dev/pkg/kmeta"
 	"sigs.k8s.io/yaml"
 
 	"github.com/net-mesh/net-mesh/pkg/model"
@@ -155,13 +157,29 @@ func TestSecretCopiesCarryOwnerAndOrigin(t *testing.T) {
 	}
 }
 
-func TestLabelValuesFit(t *testing.T) {
+// TestLabelValuesAreExact: whatever is called so or so, no two names have one value, not even a name
+// that is chosen to be what another is cut to.
+func TestLabelValuesAreExact(t *testing.T) {
 	long := "www.a-service-with-a-very-long-name.and-a-domain-that-is-long-as-well.example.com"
-	if got := resources.LabelValue(long); len(got) > 63 || got == resources.LabelValue(long+"x") {
-		t.Error("LabelValue =", got)
-	}
-	if got := resources.LabelValue("short"); got != "short" {
-		t.Error("LabelValue =", got)
+	owner := map[string]string{}
+	for _, name := range []string{"short", long[:60], long[:61], long[:66], long, long + "x", kmeta.ChildName(long, ""), strings.Repeat("a.", 120) + "a"} {
+		if faults := validation.IsDNS1123Subdomain(name); len(faults) > 0 {
+			t.Fatal(name, faults)
+		}
+		value := resources.LabelValue(name)
+		if faults := validation.IsValidLabelValue(value); len(faults) > 0 {
+			t.Errorf("LabelValue(%s) = %s: %v", name, value, faults)
+		}
+		if len(name) <= 63 && value != name {
+			t.Errorf("LabelValue(%s) = %s", name, value)
+		}
+		if len(name) > 63 && len(validation.IsDNS1123Subdomain(value)) == 0 {
+			t.Errorf("LabelValue(%s) = %s, which an Ingress may be called", name, value)
+		}
+		if other, taken := owner[value]; taken {
+			t.Errorf("%s and %s have one value, %s", name, other, value)
+		}
+		owner[value] = name
 	}
 }
 

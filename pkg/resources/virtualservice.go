@@ -3,6 +3,7 @@ package resources
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"istio.io/api/networking/v1alpha3"
 	istiov1 "istio.io/client-go/pkg/apis/networking/v1"
@@ -129,9 +130,15 @@ func match(m model.Match) []*v1alpha3.HTTPMatchRequest {
 	return []*v1alpha3.HTTPMatchRequest{out}
 }
 
+// setRequest sets values as they are written: Envoy would put something else in the place of
+// %NAME%, and refuse all routes over a name that it does not know.
 func setRequest(headers []model.KV) *v1alpha3.Headers {
 	if len(headers) == 0 {
 		return nil
 	}
-	return &v1alpha3.Headers{Request: &v1alpha3.Headers_HeaderOperations{Set: toMap(headers)}}
+	set := make(map[string]string, len(headers))
+	for _, h := range headers {
+		set[h.Key] = strings.ReplaceAll(h.Value, "%", "%%")
+	}
+	return &v1alpha3.Headers{Request: &v1alpha3.Headers_HeaderOperations{Set: set}}
 }

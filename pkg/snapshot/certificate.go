@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -34,7 +35,7 @@ func certificate(r Reader, name types.NamespacedName) Certificate {
 }
 
 // dnsNames returns the DNS names of the first certificate of a chain, which is
-// the leaf.
+// the leaf, in lower case.
 func dnsNames(chain []byte) ([]string, error) {
 	if len(chain) == 0 {
 		return nil, fmt.Errorf("it has no %s", corev1.TLSCertKey)
@@ -50,7 +51,11 @@ func dnsNames(chain []byte) ([]string, error) {
 	if len(leaf.DNSNames) == 0 {
 		return nil, errors.New("its certificate names no DNS names")
 	}
-	names := slices.Clone(leaf.DNSNames)
+	names := make([]string, 0, len(leaf.DNSNames))
+	for _, name := range leaf.DNSNames {
+		// Case does not matter to callers (RFC 6125, 6.4.1), and hosts are lower case.
+		names = append(names, strings.ToLower(name))
+	}
 	slices.Sort(names)
 	return slices.Compact(names), nil
 }

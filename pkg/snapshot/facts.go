@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"istio.io/api/networking/v1alpha3"
+	istiov1 "istio.io/client-go/pkg/apis/networking/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -41,12 +42,17 @@ func placeholder(s *corev1.Service) bool {
 	return is
 }
 
-// servers reduces a Gateway object to facts.
-func servers(r Reader, name types.NamespacedName) ([]Server, bool) {
-	g, found := r.Gateway(name)
-	if !found {
-		return nil, false
+// look adds the facts about the two objects of a gateway.
+func (g *Gateway) look(r Reader) {
+	object, found := r.Gateway(g.Name)
+	if g.Found = found; found {
+		g.Servers, g.PodLabels = servers(object), Sorted(object.Spec.GetSelector())
 	}
+	g.Pods = service(r, g.Service)
+}
+
+// servers reduces a Gateway object to facts.
+func servers(g *istiov1.Gateway) []Server {
 	out := make([]Server, 0, len(g.Spec.GetServers()))
 	for _, s := range g.Spec.GetServers() {
 		out = append(out, Server{
@@ -55,10 +61,11 @@ func servers(r Reader, name types.NamespacedName) ([]Server, bool) {
 			Redirect:          s.GetTls().GetHttpsRedirect(),
 			ClientCertificate: modeIn(s.GetTls(), v1alpha3.ServerTLSSettings_MUTUAL, v1alpha3.ServerTLSSettings_ISTIO_MUTUAL),
 			Passthrough:       modeIn(s.GetTls(), v1alpha3.ServerTLSSettings_PASSTHROUGH, v1alpha3.ServerTLSSettings_AUTO_PASSTHROUGH),
+			Bind:              s.GetBind(),
 			Hosts:             hostsWithoutNamespace(s.GetHosts()),
 		})
 	}
-	return out, true
+	return out
 }
 
 // modeIn says whether TLS settings that are present have one of the modes; the

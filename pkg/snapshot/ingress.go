@@ -1,6 +1,8 @@
 package snapshot
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/types"
 	"knative.dev/networking/pkg/apis/networking/v1alpha1"
 
@@ -12,7 +14,8 @@ import (
 //     sidecar knows them by), or that DNS could take a host for,
 //   - the Services of its splits,
 //   - the Secrets of its TLS blocks, in its own namespace,
-//   - the gateways of the scopes it uses, and the Services before their pods,
+//   - the gateways of the scopes it uses, and the Services before their pods; for a local one
+//     all external ones too, which must not listen where it does,
 //   - other Ingresses that claim its hosts,
 //   - Ingresses to whose hosts its splits lead, with their Services, and so on.
 func Ingress(r Reader, cfg config.Config, ing *v1alpha1.Ingress) Snapshot {
@@ -32,6 +35,7 @@ func Ingress(r Reader, cfg config.Config, ing *v1alpha1.Ingress) Snapshot {
 	}
 	w.External = gateways(rec, cfg, config.External, ing)
 	w.Local = gateways(rec, cfg, config.Local, ing)
+	w.Outside = outside(rec, cfg, ing, w.Local)
 	w.Neighbours = neighbours(rec, cfg, ing)
 	w.Refs, w.HostKeys, w.TargetKeys = rec.Refs(), rec.HostKeys(), rec.TargetKeys()
 	return Snapshot{Ingress: ing, Targets: found, World: w}
@@ -113,19 +117,36 @@ func SecretOf(ing *v1alpha1.Ingress, block v1alpha1.IngressTLS) (name types.Name
 // gateways looks at the objects behind the gateways of a scope. The objects of a
 // scope without rules are not looked at, so that they wake nobody.
 func gateways(r Reader, cfg config.Config, scope config.Scope, ing *v1alpha1.Ingress) []Gateway {
-	used := false
-	for _, rule := range ing.Spec.Rules {
-		of, known := ScopeOf(rule)
-		used = used || (known && of == scope)
-	}
+	used := uses(ing, scope)
 	var out []Gateway
 	for _, g := range cfg.Istio.For(scope, ing.Labels) {
 		seen := Gateway{Gateway: g, Pods: Service{Name: g.Service}}
 		if used {
-			seen.Servers, seen.Found = servers(r, g.Name)
-			seen.Pods = service(r, g.Service)
+			seen.look(r)
 		}
 		out = append(out, seen)
 	}
 	return out
+}
+
+// outside looks at every external gateway, if a local one is used.
+func outside(r Reader, cfg config.Config, ing *v1alpha1.Ingress, local []Gateway) []Gateway {
+	if len(local) == 0 || !uses(ing, config.Local) {
+		return nil
+	}
+	var out []Gateway
+	for _, g := range cfg.Istio.External {
+		seen := Gateway{Gateway: g}
+		seen.look(r)
+		out = append(out, seen)
+	}
+	return out
+}
+
+// uses says whether an Ingress has rules of a scope.
+func uses(ing *v1alpha1.Ingress, scope config.Scope) bool {
+	return slices.ContainsFunc(ing.Spec.Rules, func(rule v1alpha1.IngressRule) bool {
+		of, known := ScopeOf(rule)
+		return known && of == scope
+	})
 }

@@ -30,8 +30,11 @@ type World struct {
 	// External and Local are the gateways that config-istio offers this Ingress,
 	// in configured order, with what is known about them.
 	External, Local []Gateway
-	Services        []Service
-	Certificates    []Certificate
+	// Outside are all external gateways, whichever Ingresses they are for, if the Ingress has
+	// rules for a local one: what listens where one of them does is reached by the world.
+	Outside      []Gateway
+	Services     []Service
+	Certificates []Certificate
 	// Neighbours are other Ingresses that claim hosts which may be this one's, by name.
 	Neighbours []Neighbour
 	// Refs names everything that was looked at, found or not: exactly these are
@@ -117,6 +120,8 @@ type Gateway struct {
 	// Found says whether the Gateway object exists.
 	Found   bool
 	Servers []Server
+	// PodLabels are those of the pods at which the Gateway object listens.
+	PodLabels []KV
 	// Pods is the Service in front of the gateway's pods.
 	Pods Service
 }
@@ -131,5 +136,7 @@ type Server struct {
 	ClientCertificate bool
 	// Passthrough: TLS is not ended here, so no HTTP route applies.
 	Passthrough bool
-	Hosts       []string
+	// Bind is the address that is listened at; empty for all.
+	Bind  string
+	Hosts []string
 }

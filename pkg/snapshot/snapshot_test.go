@@ -103,9 +103,11 @@ func TestWhatIsReadIsWatched(t *testing.T) {
 		got = append(got, r.Kind+" "+r.Namespace+"/"+r.Name+" "+found)
 	}
 	want := []string{
-		"Gateway knative-serving/knative-local-gateway missing", // and none of the scope that has no rules
+		"Gateway knative-serving/knative-ingress-gateway missing", // which must not listen where the local one does
+		"Gateway knative-serving/knative-local-gateway missing",
 		"Secret ns/cert found",
 		"Service com/foo missing", // foo.com may be taken for it
+		"Service istio-system/istio-ingressgateway missing",
 		"Service istio-system/knative-local-gateway missing",
 		"Service ns/a found",
 		"Service ns/named missing",
@@ -113,6 +115,31 @@ func TestWhatIsReadIsWatched(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error("(-want +got)", diff)
+	}
+}
+
+// TestWhatIsNotNeededWakesNobody: an Ingress with public rules only does not look at local gateways, nor
+// one with local rules at external ones where there is no local gateway.
+func TestWhatIsNotNeededWakesNobody(t *testing.T) {
+	for visibility, unwanted := range map[string]string{"ExternalIP": "local-gateway", "ClusterLocal": "ingress"} {
+		b, err := snapshot.ReadBundle([]byte(strings.ReplaceAll(world, "ClusterLocal", visibility)), []byte(`
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: config-istio, namespace: knative-serving}
+data: {local-gateways: "[]"}
+`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg, _, err := b.Config("cluster.local", "knative-serving")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range snapshot.Ingress(b, cfg, b.Ingresses[0]).World.Refs {
+			if strings.Contains(r.Name, unwanted) {
+				t.Errorf("%s: %s %s is looked at", visibility, r.Kind, r.Name)
+			}
+		}
 	}
 }
 

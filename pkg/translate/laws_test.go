@@ -36,7 +36,7 @@ func TestLaws(t *testing.T) {
 
 // breaches lists the laws a Result breaks, in words.
 func breaches(r translate.Result) []string {
-	var out []string
+	out := refusals(r.Objects)
 	claimed, names := map[string]bool{}, map[string]bool{}
 	for i, vs := range r.Objects.VirtualServices {
 		say := func(format string, args ...any) {
@@ -51,9 +51,11 @@ func breaches(r translate.Result) []string {
 			say("something is empty: hosts %v, gateways %v, %d routes", vs.Spec.Hosts, vs.Spec.Gateways, len(vs.Spec.Http))
 		}
 		for _, h := range vs.Spec.Hosts {
-			if key := string(kind) + " " + h; claimed[key] {
-				say("host %s is claimed twice", h)
-			} else {
+			for _, gateway := range vs.Spec.Gateways {
+				key := gateway + " " + h
+				if claimed[key] {
+					say("host %s is claimed twice at %s", h, gateway)
+				}
 				claimed[key] = true
 			}
 			if suffix, wild := strings.CutPrefix(h, "*"); wild && slices.ContainsFunc(foreign(vs.Namespace), func(s string) bool { return strings.HasSuffix(s, suffix) }) {
@@ -199,6 +201,11 @@ func modeBreaches(cfg config.Config, r translate.Result) []string {
 		out = append(out, "Secrets are copied for no listener")
 	}
 	for _, e := range r.Plan.Exposures {
+		for _, g := range cfg.Istio.External {
+			if e.Kind == plan.Local && slices.Contains(e.Entries, plan.Entry(g.Name.String())) {
+				out = append(out, e.Name+" exposes cluster-local hosts at external Gateway "+g.Name.String())
+			}
+		}
 		if e.Kind != plan.Ingress {
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 	"istio.io/api/networking/v1alpha3"
 
 	"github.com/net-mesh/net-mesh/pkg/config"
+	"github.com/net-mesh/net-mesh/pkg/finding"
 	"github.com/net-mesh/net-mesh/pkg/model"
 	"github.com/net-mesh/net-mesh/pkg/plan"
 	"github.com/net-mesh/net-mesh/pkg/resources"
@@ -79,10 +80,11 @@ func public(m model.Model) model.Model {
 	return m
 }
 
-// unserved: gateways that cannot redirect are left out, and then the kind has no
-// exposure.
+// unserved: gateways that cannot redirect are left out, and local ones that the world
+// reaches, and then the kind may have no exposure.
 func unserved(r translate.Result, kind plan.Kind) bool {
-	return !slices.ContainsFunc(r.Plan.Exposures, func(e plan.Exposure) bool { return e.Kind == kind }) && r.Model.Plain == model.Redirect
+	return !slices.ContainsFunc(r.Plan.Exposures, func(e plan.Exposure) bool { return e.Kind == kind }) &&
+		(r.Model.Plain == model.Redirect || toldOf(r, finding.LocalGatewayPublic))
 }
 
 // inCluster: the host carries the name of a Service, in full or abbreviated.

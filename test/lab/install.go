@@ -161,9 +161,6 @@ func (l *Lab) replace(ctx context.Context, c cluster.Cluster, manifest []byte) e
 	if err := os.WriteFile(l.pluginFile(), manifest, 0o644); err != nil {
 		return err
 	}
-	if err := recreates(ctx, c, objects); err != nil {
-		return err
-	}
 	if err := c.Apply(ctx, manifest); err != nil {
 		return err
 	}

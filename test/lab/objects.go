@@ -28,26 +28,3 @@ func rollouts(ctx context.Context, c cluster.Cluster, objects []unstructured.Uns
 	}
 	return nil
 }
-
-// recreates has Deployments that are there, and are to have the strategy Recreate, have it before they are
-// applied: applied on the server it stands beside what was written by default for the one before, and is refused.
-func recreates(ctx context.Context, c cluster.Cluster, objects []unstructured.Unstructured) error {
-	for _, o := range objects {
-		strategy, _, _ := unstructured.NestedString(o.Object, "spec", "strategy", "type")
-		if o.GetKind() != "Deployment" || strategy != "Recreate" {
-			continue
-		}
-		found, err := c.Kubectl(ctx, nil, "-n", o.GetNamespace(), "get", "deployment", o.GetName(), "--ignore-not-found", "-o", "name")
-		if err != nil {
-			return err
-		}
-		if found == "" {
-			continue
-		}
-		if _, err := c.Kubectl(ctx, nil, "-n", o.GetNamespace(), "patch", "deployment", o.GetName(), "--type=merge",
-			"-p", `{"spec": {"strategy": {"type": "Recreate", "rollingUpdate": null}}}`); err != nil {
-			return err
-		}
-	}
-	return nil
-}

@@ -9,6 +9,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"time"
 
 	"istio.io/client-go/pkg/clientset/versioned"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -42,8 +43,9 @@ type Changes struct {
 	// them.
 	Widened bool
 	// Kept are the gateways at which VirtualServices of the owner go on serving beside those
-	// that are wanted, sorted. Prune takes them away.
-	Kept []string
+	// that are wanted, sorted. Prune takes them away. Lost are those that have been deleted
+	// meanwhile, so that nobody is served there.
+	Kept, Lost []string
 }
 
 // Wrote says whether anything was created or updated.
@@ -71,15 +73,24 @@ type Writer struct {
 
 // NewWriter returns a Writer that compares with caches and writes with the clients.
 func NewWriter(kube kubernetes.Interface, istio versioned.Interface, caches Caches) *Writer {
+	refused := &refusals{now: time.Now}
 	return &Writer{
 		kube:             kube,
-		secrets:          secretKind(kube, caches.Secrets, ownCopies()),
-		sharedSecrets:    secretKind(kube, caches.Secrets, sharedCopies()),
+		secrets:          secretKind(kube, caches.Secrets, ownCopies(), refused),
+		sharedSecrets:    secretKind(kube, caches.Secrets, sharedCopies(), refused),
 		gateways:         gatewayKind(istio, caches.Gateways, controlled[*istiov1.Gateway]()),
 		sharedGateways:   gatewayKind(istio, caches.Gateways, sharedListeners()),
 		destinationRules: destinationRuleKind(istio, caches.DestinationRules),
 		virtualServices:  virtualServiceKind(istio, caches.VirtualServices),
 	}
+}
+
+// OnChange has a function told of each write, with the kind of the object and Created, Updated or
+// Deleted. It is to be called before the Writer is used.
+func (w *Writer) OnChange(changed func(ctx context.Context, kind, change string)) {
+	w.secrets.changed, w.sharedSecrets.changed = changed, changed
+	w.gateways.changed, w.sharedGateways.changed = changed, changed
+	w.destinationRules.changed, w.virtualServices.changed = changed, changed
 }
 
 // Sync creates what is missing and updates what differs, without taking anything away
@@ -89,8 +100,8 @@ func (w *Writer) Sync(ctx context.Context, owner Owner, set resources.Set) (Chan
 	gateways, services := w.widenedGateways(owner, set), w.widened(owner, set)
 	c := Changes{
 		Widened: w.gateways.differ(gateways, set.Gateways) || w.virtualServices.differ(services, set.VirtualServices),
-		Kept:    kept(services, set.VirtualServices),
 	}
+	c.Kept, c.Lost = w.former(owner, services, set)
 	copies, missing := w.copies(set.Secrets)
 	shared, missingToo := w.copies(set.SharedSecrets)
 	err := errors.Join(missing, missingToo,
@@ -126,13 +137,15 @@ func (w *Writer) Prune(ctx context.Context, owner Owner, set resources.Set) erro
 }
 
 // Finalize takes away everything the owner has. The API is asked for copies of Secrets: one
-// that was made a moment ago may not be in the cache yet, and nobody would collect it later.
+// that was made a moment ago may not be in the cache yet, and nobody would collect it later. For
+// the same reason it tries once more what was refused of late.
 func (w *Writer) Finalize(ctx context.Context, owner Owner) error {
+	skipped, skippedToo := w.secrets.skipped(owner), w.sharedSecrets.skipped(owner)
 	copies, err := w.listed(ctx, ownLabels(owner))
 	shared, errToo := w.listed(ctx, userLabels(owner))
 	// After listing: what comes into the cache in between is seen here.
 	pruned := w.Prune(ctx, owner, resources.Set{})
 	return errors.Join(err, errToo, pruned,
-		w.secrets.removeCopies(ctx, owner, copies),
-		w.sharedSecrets.removeCopies(ctx, owner, shared))
+		w.secrets.removeCopies(ctx, owner, append(skipped, copies...)),
+		w.sharedSecrets.removeCopies(ctx, owner, append(skippedToo, shared...)))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	apierrs "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,6 +38,22 @@ type kind[T object] struct {
 	set  func(into, from T)
 	// holding says whose objects are.
 	holding holding[T]
+	// refused are the namespaces in which what is stale is left alone; nil: none.
+	refused *refusals
+	// changed is told of each write, with the name of the kind; nil: nobody is.
+	changed func(ctx context.Context, kind, change string)
+}
+
+// did tells of a write, as an event of the owner and to whoever counts.
+func (k kind[T]) did(ctx context.Context, owner Owner, change string, o T) {
+	tell(ctx, owner, change, k.ref(o))
+	k.count(ctx, change)
+}
+
+func (k kind[T]) count(ctx context.Context, change string) {
+	if k.changed != nil {
+		k.changed(ctx, k.name, change)
+	}
 }
 
 // sync creates first and updates then: a host that moves from one object to another is
@@ -71,7 +88,7 @@ func (k kind[T]) create(ctx context.Context, owner Owner, want T, c *Changes) er
 	if err != nil {
 		return k.failed(ctx, owner, "create", want, err)
 	}
-	tell(ctx, owner, eventCreated, k.ref(want))
+	k.did(ctx, owner, eventCreated, want)
 	c.Created = append(c.Created, k.ref(want))
 	return nil
 }
@@ -91,7 +108,7 @@ func (k kind[T]) update(ctx context.Context, owner Owner, have, want T, c *Chang
 	case err != nil:
 		return k.failed(ctx, owner, "update", next, err)
 	}
-	tell(ctx, owner, eventUpdated, k.ref(next))
+	k.did(ctx, owner, eventUpdated, next)
 	c.Updated = append(c.Updated, k.ref(next))
 	return nil
 }
@@ -139,7 +156,7 @@ func (k kind[T]) delete(ctx context.Context, owner Owner, o T) error {
 	case apierrs.IsNotFound(err):
 		return nil
 	case err == nil:
-		tell(ctx, owner, eventDeleted, k.ref(o))
+		k.did(ctx, owner, eventDeleted, o)
 	}
 	return err
 }
@@ -147,13 +164,16 @@ func (k kind[T]) delete(ctx context.Context, owner Owner, o T) error {
 // leave writes an object that has forgotten an owner.
 func (k kind[T]) leave(ctx context.Context, o T) error {
 	_, err := k.client(o.GetNamespace()).Update(ctx, o, metav1.UpdateOptions{})
-	if apierrs.IsNotFound(err) {
+	switch {
+	case apierrs.IsNotFound(err):
 		return nil
+	case err == nil:
+		k.count(ctx, eventUpdated)
 	}
 	return err
 }
 
-// stale lists the owner's objects that are not wanted.
+// stale lists the owner's objects that are not wanted, and may be taken away as far as is known.
 func (k kind[T]) stale(owner Owner, wanted []T) []T {
 	keep := map[string]bool{}
 	for _, o := range wanted {
@@ -161,11 +181,16 @@ func (k kind[T]) stale(owner Owner, wanted []T) []T {
 	}
 	var out []T
 	for _, o := range k.owned(owner) {
-		if !keep[o.GetNamespace()+"/"+o.GetName()] {
+		if !keep[o.GetNamespace()+"/"+o.GetName()] && !k.refused.hold(o.GetNamespace()) {
 			out = append(out, o)
 		}
 	}
 	return out
+}
+
+// skipped lists the owner's objects where taking away was refused of late.
+func (k kind[T]) skipped(owner Owner) []T {
+	return slices.DeleteFunc(k.owned(owner), func(o T) bool { return !k.refused.hold(o.GetNamespace()) })
 }
 
 // owned lists what the owner has, from the cache, by name.

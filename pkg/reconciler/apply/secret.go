@@ -22,9 +22,9 @@ import (
 // uidLength is the length of a UID in the names of net-istio's copies.
 const uidLength = 36
 
-func secretKind(c kubernetes.Interface, cached cache.Indexer, whose holding[*corev1.Secret]) kind[*corev1.Secret] {
+func secretKind(c kubernetes.Interface, cached cache.Indexer, whose holding[*corev1.Secret], refused *refusals) kind[*corev1.Secret] {
 	return kind[*corev1.Secret]{
-		name: "Secret", cached: cached, holding: whose,
+		name: "Secret", cached: cached, holding: whose, refused: refused,
 		client: func(ns string) client[*corev1.Secret] { return c.CoreV1().Secrets(ns) },
 		same: func(have, want *corev1.Secret) bool {
 			return have.Type == want.Type && reflect.DeepEqual(have.Data, want.Data)
@@ -143,7 +143,7 @@ func (w *Writer) listed(ctx context.Context, own labels.Set) ([]*corev1.Secret, 
 // removeCopies deletes copies of Secrets, as far as the controller may. Anybody may label a
 // Secret as such a copy, but real ones are only where the controller may write: a Secret
 // anywhere else is left alone and told of, and holds nobody's Ingress. The first refusal
-// speaks for its namespace, so that many such Secrets cost no more than one.
+// speaks for its namespace, so that many such Secrets cost no more than one, and for a while.
 func (k kind[T]) removeCopies(ctx context.Context, owner Owner, copies []T) error {
 	var errs []error
 	forbidden := map[string]bool{}
@@ -156,6 +156,7 @@ func (k kind[T]) removeCopies(ctx context.Context, owner Owner, copies []T) erro
 		switch {
 		case apierrs.IsForbidden(err):
 			forbidden[namespace] = true
+			k.refused.note(namespace)
 			warn(ctx, owner, eventRejected, fmt.Sprintf("Secret %s/%s is labelled as a copy made for this Ingress, but namespace %s may not be written. "+
 				"If it is a copy, delete it, or bind ClusterRole net-mesh-secret-copies there; if not, remove its label %s",
 				namespace, s.GetName(), namespace, networking.OriginSecretNamespaceLabelKey))

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"slices"
+	"strings"
 
 	"istio.io/api/networking/v1alpha3"
 	istiov1 "istio.io/client-go/pkg/apis/networking/v1"
@@ -32,16 +33,28 @@ func (w *Writer) widened(owner Owner, set resources.Set) []*istiov1.VirtualServi
 	return out
 }
 
-// kept lists the gateways by which VirtualServices are wider than is wanted.
-func kept(widened, wanted []*istiov1.VirtualService) []string {
-	var out []string
-	for i, v := range widened {
-		out = append(out, slices.DeleteFunc(slices.Clone(v.Spec.Gateways), func(gateway string) bool {
-			return slices.Contains(wanted[i].Spec.Gateways, gateway)
-		})...)
+// former lists the gateways at which VirtualServices of the owner serve and are no longer wanted:
+// those that are there, and those that have gone, where nobody is served any more. Gateways in the
+// namespace of the owner are listeners of its own, which come and go with it, and say nothing.
+func (w *Writer) former(owner Owner, widened []*istiov1.VirtualService, set resources.Set) (kept, lost []string) {
+	for _, v := range slices.Concat(widened, w.virtualServices.stale(owner, set.VirtualServices)) {
+		if len(allowed(v.Spec.Hosts, gatewaysOf(v), set)) == 0 {
+			continue
+		}
+		for _, gateway := range free(gatewaysOf(v), set.VirtualServices, gatewaysOf) {
+			if _, there, _ := w.gateways.cached.GetByKey(gateway); there || gateway == meshGateway {
+				kept = append(kept, gateway)
+			} else if namespace, _, _ := strings.Cut(gateway, "/"); namespace != owner.GetObjectMeta().GetNamespace() {
+				lost = append(lost, gateway)
+			}
+		}
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return sorted(kept), sorted(lost)
+}
+
+func sorted(names []string) []string {
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // widenedGateways lets each Gateway go on ending TLS as it does, until nothing is awaited:

@@ -4,6 +4,8 @@ import (
 	"context"
 	"os"
 
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/metric"
 	istiov1 "istio.io/client-go/pkg/apis/networking/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -33,6 +35,7 @@ import (
 	"github.com/net-mesh/net-mesh/pkg/reconciler/apply"
 	"github.com/net-mesh/net-mesh/pkg/reconciler/configstore"
 	"github.com/net-mesh/net-mesh/pkg/reconciler/listers"
+	"github.com/net-mesh/net-mesh/pkg/reconciler/metrics"
 	"github.com/net-mesh/net-mesh/pkg/reconciler/readiness"
 )
 
@@ -53,6 +56,10 @@ const agent = "net-mesh-controller"
 
 // NewController wires the loop to the cluster.
 func NewController(ctx context.Context, cmw configmap.Watcher) *controller.Impl {
+	return newController(ctx, cmw, otel.GetMeterProvider()) // that of Knative's set-up
+}
+
+func newController(ctx context.Context, cmw configmap.Watcher, meters metric.MeterProvider) *controller.Impl {
 	secrets := secretinformer.Get(ctx).Informer()
 	logger := logging.FromContext(ctx)
 	if err := prepare(ctx, secrets); err != nil {
@@ -90,6 +97,10 @@ func NewController(ctx context.Context, cmw configmap.Watcher) *controller.Impl 
 	}
 	checker := readiness.New(ctx, logger.Named("probes"), sidecars, sliceinformer.Get(ctx).Lister(), func(n types.NamespacedName) { impl.EnqueueKey(n) })
 	r.observer = checker
+	if r.metrics, err = metrics.New(meters, checker.InFlight); err != nil {
+		logger.Fatalw("Cannot make the instruments", "error", err)
+	}
+	r.writer.OnChange(r.metrics.Changed)
 	watch(ctx, impl, mine)
 	wake := func(ing *v1alpha1.Ingress) { impl.Enqueue(ing) }
 	handle(ingresses, neighbours(reader.Claimants, wake))
@@ -102,11 +113,11 @@ func NewController(ctx context.Context, cmw configmap.Watcher) *controller.Impl 
 // others have it too.
 func recording(ctx context.Context) (context.Context, record.EventRecorder) {
 	if events := controller.GetEventRecorder(ctx); events != nil {
-		return ctx, events
+		return controller.WithEventRecorder(ctx, bounded{events}), bounded{events}
 	}
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: kubeclient.Get(ctx).CoreV1().Events("")})
-	events := broadcaster.NewRecorder(kubescheme.Scheme, corev1.EventSource{Component: agent})
+	events := bounded{broadcaster.NewRecorder(kubescheme.Scheme, corev1.EventSource{Component: agent})}
 	return controller.WithEventRecorder(ctx, events), events
 }
 

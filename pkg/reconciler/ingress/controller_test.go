@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,6 +28,12 @@ import (
 // start runs the controller against fake APIs that hold the objects of the files.
 func start(t *testing.T, istio map[string]string, files ...string) context.Context {
 	t.Helper()
+	return startMeasured(t, noop.NewMeterProvider(), istio, files...)
+}
+
+// startMeasured has it measured as well.
+func startMeasured(t *testing.T, meters metric.MeterProvider, istio map[string]string, files ...string) context.Context {
+	t.Helper()
 	t.Setenv("SYSTEM_NAMESPACE", "knative-serving")
 	ctx, cancel, informers := SetupFakeContextWithCancel(t)
 	for _, file := range files {
@@ -33,10 +41,10 @@ func start(t *testing.T, istio map[string]string, files ...string) context.Conte
 			create(t, ctx, o)
 		}
 	}
-	impl := NewController(ctx, configmap.NewStaticWatcher(
+	impl := newController(ctx, configmap.NewStaticWatcher(
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: config.IstioConfigMap}, Data: istio},
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: config.NetworkConfigMap}},
-	))
+	), meters)
 	wait, err := RunAndSyncInformers(ctx, informers...)
 	if err != nil {
 		t.Fatal(err)
@@ -120,6 +128,21 @@ func TestWhatIsMissingWakes(t *testing.T) {
 	}
 	eventually(t, "the rules are accepted", func() bool { return condition(ctx, "NetworkConfigured") == "True " })
 	eventually(t, "a pod is awaited", func() bool { return condition(ctx, "Ready") == "Unknown AwaitingProof" })
+}
+
+// TestAFormerGatewayIsWatched: while a new one is awaited the Ingress is served by the one before, until
+// somebody deletes that.
+func TestAFormerGatewayIsWatched(t *testing.T) {
+	ctx := start(t, map[string]string{
+		"external-gateways": "- {namespace: knative-serving, name: misspelt, service: istio-ingressgateway.istio-system.svc.cluster.local}",
+	}, "ready", "gateways", "revision", "objects")
+	eventually(t, "it is served as before", func() bool {
+		return condition(ctx, "NetworkConfigured") == "True GatewayMissing" && condition(ctx, "Ready") == "True "
+	})
+	if err := fakeistio.Get(ctx).NetworkingV1().Gateways("knative-serving").Delete(ctx, "knative-ingress-gateway", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it no longer is", func() bool { return condition(ctx, "Ready") == "Unknown GatewayMissing" })
 }
 
 // TestNamesThatNobodyCanHave: what is named wrongly is told of, and the rest is served.

@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
+	"time"
 
 	apierrs "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,6 +22,7 @@ import (
 	"github.com/net-mesh/net-mesh/pkg/plan"
 	"github.com/net-mesh/net-mesh/pkg/reconciler/apply"
 	"github.com/net-mesh/net-mesh/pkg/reconciler/configstore"
+	"github.com/net-mesh/net-mesh/pkg/reconciler/metrics"
 	"github.com/net-mesh/net-mesh/pkg/reconciler/readiness"
 	"github.com/net-mesh/net-mesh/pkg/reconciler/status"
 	"github.com/net-mesh/net-mesh/pkg/resources"
@@ -40,6 +43,7 @@ type Reconciler struct {
 	writer   *apply.Writer
 	observer observer
 	tracker  tracker.Interface
+	metrics  *metrics.Instruments
 	statuses networkingclient.IngressesGetter
 }
 
@@ -57,13 +61,15 @@ func (r *Reconciler) bring(ctx context.Context, ing *v1alpha1.Ingress) error {
 		status.Unconfigured(ing, err)
 		return nil
 	}
+	began := time.Now()
 	world := snapshot.Ingress(r.reader, cfg, ing)
 	result := translate.Ingress(world)
+	r.metrics.Translated(ctx, began)
 	if err := r.track(ing, world.World.Refs, result.Objects); err != nil {
 		return failed(ing, err)
 	}
 	changes, err := r.writer.Sync(ctx, ing, result.Objects)
-	if err := errors.Join(err, r.watch(ing, changes.Refused)); err != nil {
+	if err := errors.Join(err, r.watch(ing, slices.Concat(changes.Refused, former(changes)))); err != nil {
 		return failed(ing, err)
 	}
 	state, err := r.observe(ctx, ing, result.Plan, changes)
@@ -73,7 +79,9 @@ func (r *Reconciler) bring(ctx context.Context, ing *v1alpha1.Ingress) error {
 	if state.Fresh && status.Untold(ing, result, changes) {
 		return errUntold
 	}
-	if published := status.Write(ctx, ing, result, changes, state); !published || changes.Wrote() {
+	published := status.Write(ctx, ing, result, changes, state)
+	r.metrics.See(ctx, looked(ing, result, changes, state))
+	if !published || changes.Wrote() {
 		return nil
 	}
 	if err := r.writer.Prune(ctx, ing, result.Objects); err != nil {
@@ -85,13 +93,25 @@ func (r *Reconciler) bring(ctx context.Context, ing *v1alpha1.Ingress) error {
 // FinalizeKind takes away everything the Ingress has, in whatever namespace.
 func (r *Reconciler) FinalizeKind(ctx context.Context, ing *v1alpha1.Ingress) reconciler.Event {
 	r.observer.Forget(name(ing))
+	r.metrics.Forget(name(ing))
 	return r.writer.Finalize(ctx, ing)
 }
 
 // ObserveDeletion implements Knative's reconciler for an Ingress that is gone.
 func (r *Reconciler) ObserveDeletion(_ context.Context, key types.NamespacedName) error {
 	r.observer.Forget(key)
+	r.metrics.Forget(key)
 	return nil
+}
+
+// looked is how an Ingress is doing after a reconciliation.
+func looked(ing *v1alpha1.Ingress, r translate.Result, c apply.Changes, s readiness.State) metrics.Seen {
+	return metrics.Seen{
+		Ingress: name(ing), Generation: ing.Generation, Created: ing.CreationTimestamp.Time,
+		New:   ing.Status.ObservedGeneration != ing.Generation, // set after us
+		Ready: ing.Status.GetCondition(v1alpha1.IngressConditionReady).IsTrue(), Proven: len(s.Assumed.Mesh)+len(s.Assumed.Gateways) == 0,
+		Mode: metrics.Mode(r.Plan), Findings: status.Findings(r, c),
+	}
 }
 
 // observe spares the proof where nothing was written, nothing is left to be taken away, and
@@ -122,6 +142,17 @@ func (r *Reconciler) track(ing *v1alpha1.Ingress, looked []snapshot.Ref, set res
 		refs = append(refs, finding.Ref{Kind: "Gateway", Namespace: g.Namespace, Name: g.Name})
 	}
 	return r.watch(ing, refs)
+}
+
+// former are the gateways by which the Ingress is served until the new way is proven, or no longer.
+func former(c apply.Changes) []finding.Ref {
+	var refs []finding.Ref
+	for _, gateway := range slices.Concat(c.Kept, c.Lost) {
+		if namespace, name, isGateway := strings.Cut(gateway, "/"); isGateway {
+			refs = append(refs, finding.Ref{Kind: "Gateway", Namespace: namespace, Name: name})
+		}
+	}
+	return refs
 }
 
 // watch has changes of objects wake the Ingress, which includes their coming and going.

@@ -151,6 +151,19 @@ func (c *Checker) Known(p plan.Plan) State {
 	return State{Ready: true, Assumed: assumed}
 }
 
+// InFlight counts the requests under way, to gateways and to sidecars.
+func (c *Checker) InFlight() (gateways, sidecars int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, n := range c.busy {
+		gateways += n
+	}
+	for _, r := range c.rounds {
+		sidecars += r.flights
+	}
+	return gateways, sidecars
+}
+
 // Forget ends the probing of an Ingress, requests under way included. Nobody is woken for
 // it afterwards.
 func (c *Checker) Forget(ing types.NamespacedName) {

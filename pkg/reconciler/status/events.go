@@ -2,6 +2,7 @@ package status
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,31 +13,52 @@ import (
 	"github.com/net-mesh/net-mesh/pkg/finding"
 )
 
-// tell makes an event of each finding that the status does not tell already. Findings
-// that change no condition leave no trace there: they are told once per generation.
+// tell makes an event of each finding that the status does not tell already: of those that
+// the conditions are going to tell, and of as many that change no condition. The latter leave
+// no trace there: they are told once per generation.
 func tell(ctx context.Context, ing *v1alpha1.Ingress, findings []finding.Finding) {
 	recorder := controller.GetEventRecorder(ctx)
 	if recorder == nil {
 		return
 	}
-	told := map[string]bool{}
-	for _, f := range findings {
-		kind := corev1.EventTypeWarning
-		if f.Severity() != finding.Invalid {
-			kind = corev1.EventTypeNormal
+	for _, on := range []finding.Condition{finding.NetworkConfigured, finding.LoadBalancerReady, finding.None} {
+		relevant := slices.DeleteFunc(slices.Clone(findings), func(f finding.Finding) bool { return place(f) != on })
+		told, more := finding.Told(messages(relevant))
+		for _, message := range told {
+			i := slices.IndexFunc(relevant, func(f finding.Finding) bool { return finding.Bound(f.Message, finding.MostBytes) == message })
+			if f := relevant[i]; news(ing, on, message) {
+				recorder.Event(ing, kind(f), string(f.Reason), message)
+			}
 		}
-		if text := string(f.Reason) + f.Message; news(ing, f) && !told[text] {
-			// Several fields may lead to one fault.
-			told[text] = true
-			recorder.Event(ing, kind, string(f.Reason), f.Message)
+		if on == finding.None && more > 0 && news(ing, on, "") {
+			recorder.Event(ing, corev1.EventTypeNormal, moreFindings, finding.More(more))
 		}
 	}
 }
 
-func news(ing *v1alpha1.Ingress, f finding.Finding) bool {
-	if f.Condition() == finding.None || f.Severity() == finding.Info {
+// moreFindings is the reason of the event that counts what is not told.
+const moreFindings = "MoreFindings"
+
+// place is the condition that tells of a finding.
+func place(f finding.Finding) finding.Condition {
+	if f.Severity() == finding.Info {
+		return finding.None
+	}
+	return f.Condition()
+}
+
+func kind(f finding.Finding) string {
+	if f.Severity() == finding.Invalid {
+		return corev1.EventTypeWarning
+	}
+	return corev1.EventTypeNormal
+}
+
+// news says whether a condition, as it was before, does not tell a message.
+func news(ing *v1alpha1.Ingress, on finding.Condition, message string) bool {
+	if on == finding.None {
 		return ing.Status.ObservedGeneration != ing.Generation
 	}
-	c := ing.Status.GetCondition(apis.ConditionType(f.Condition()))
-	return c == nil || !strings.Contains(c.Message, f.Message)
+	c := ing.Status.GetCondition(apis.ConditionType(on))
+	return c == nil || !strings.Contains(c.Message, message)
 }

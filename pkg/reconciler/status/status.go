@@ -36,10 +36,12 @@ const (
 // published before, so that what is no longer wanted may go. While something is missing
 // nothing goes that is asked for: a certificate that is being renewed must not end TLS.
 func Write(ctx context.Context, ing *v1alpha1.Ingress, r translate.Result, c apply.Changes, s readiness.State) bool {
-	findings := finding.Sort(slices.Concat(refused(c.Refused), r.Findings))
+	findings := Findings(r, c)
 	tell(ctx, ing, findings)
 	before := servedBefore(ing, findings, r.Plan, c)
-	published := balancer(ing, findings, r.Plan, s, before)
+	// What another Ingress has is no longer served as before, nor what a gateway had that is gone.
+	stays := before || Serving(ing) && len(r.Plan.Yields)+len(c.Lost) == 0 && !slices.ContainsFunc(findings, ofGateway)
+	published := balancer(ing, findings, r.Plan, s, stays)
 	// Last, so that Ready tells of findings rather than of what is awaited because of them.
 	conditions := ing.GetConditionSet().Manage(&ing.Status)
 	if !mark(conditions, findings, finding.NetworkConfigured, before) {
@@ -55,15 +57,43 @@ func Untold(ing *v1alpha1.Ingress, r translate.Result, c apply.Changes) bool {
 	})
 }
 
+// Findings are all that is to be told, gravest first.
+func Findings(r translate.Result, c apply.Changes) []finding.Finding {
+	return finding.Sort(slices.Concat(refused(c.Refused), r.Findings))
+}
+
 // servedBefore says whether all that is missing belongs to a new way at gateways, while the
 // old way of this generation serves: a name misspelt in config-istio must not turn thousands of
 // Routes Unknown. There is an old way if another address is published, or if other gateways
 // are kept; who lost a gateway that served has neither.
 func servedBefore(ing *v1alpha1.Ingress, findings []finding.Finding, p plan.Plan, c apply.Changes) bool {
-	other := !same(ing.Status.PublicLoadBalancer, p.Public) || !same(ing.Status.PrivateLoadBalancer, p.Private)
-	return Serving(ing) && len(p.Yields) == 0 && (other || len(c.Kept) > 0) && !slices.ContainsFunc(findings, func(f finding.Finding) bool {
+	return Serving(ing) && len(p.Yields) == 0 && oldWay(ing, findings, p, c) && !slices.ContainsFunc(findings, func(f finding.Finding) bool {
 		return f.Severity() != finding.Info && !ofGateway(f)
 	})
+}
+
+// oldWay says whether there is another way than is wanted, and what it needs exists.
+func oldWay(ing *v1alpha1.Ingress, findings []finding.Finding, p plan.Plan, c apply.Changes) bool {
+	if len(c.Lost) > 0 {
+		return false
+	}
+	missing := slices.ContainsFunc(findings, func(f finding.Finding) bool { return f.Reason == finding.GatewayMissing })
+	other := false
+	for _, scope := range []struct {
+		published *v1alpha1.LoadBalancerStatus
+		wanted    []plan.Address
+	}{{ing.Status.PublicLoadBalancer, p.Public}, {ing.Status.PrivateLoadBalancer, p.Private}} {
+		if same(scope.published, scope.wanted) {
+			continue
+		}
+		// The mesh is always there. A gateway that is missing, while none is kept, may be the old one
+		// by another Service.
+		if missing && len(c.Kept) == 0 && !same(scope.published, []plan.Address{{MeshOnly: true}}) {
+			return false
+		}
+		other = true
+	}
+	return other || len(c.Kept) > 0
 }
 
 // ofGateway says whether a gateway of config-istio does not serve, or not yet.
@@ -72,9 +102,9 @@ func ofGateway(f finding.Finding) bool {
 }
 
 // balancer reports how the data plane serves the Ingress, and publishes the addresses of
-// what is proven. It returns whether they were published before. before is what servedBefore
-// says.
-func balancer(ing *v1alpha1.Ingress, findings []finding.Finding, p plan.Plan, s readiness.State, before bool) bool {
+// what is proven. It returns whether they were published before. stays says whether the Ingress is
+// served as before meanwhile.
+func balancer(ing *v1alpha1.Ingress, findings []finding.Finding, p plan.Plan, s readiness.State, stays bool) bool {
 	conditions := ing.GetConditionSet().Manage(&ing.Status)
 	if mark(conditions, findings, finding.LoadBalancerReady, false) {
 		return false
@@ -82,8 +112,7 @@ func balancer(ing *v1alpha1.Ingress, findings []finding.Finding, p plan.Plan, s 
 	// What cannot be asked for while something is missing has not been proven either.
 	waiting := slices.Concat(s.Waiting, missing(findings))
 	if !s.Ready || len(waiting) > 0 {
-		// What another Ingress has is no longer served as before, nor what a gateway had that is gone.
-		await(conditions, before || Serving(ing) && len(p.Yields) == 0 && !slices.ContainsFunc(findings, ofGateway), waiting)
+		await(conditions, stays, waiting)
 		return false
 	}
 	published := same(ing.Status.PublicLoadBalancer, p.Public) && same(ing.Status.PrivateLoadBalancer, p.Private)
@@ -94,6 +123,10 @@ func balancer(ing *v1alpha1.Ingress, findings []finding.Finding, p plan.Plan, s 
 	return published
 }
 
+// mostLine bounds what a condition says of one thing, in bytes: findings are bounded by
+// themselves, the words of the API and of what answers probes are not.
+const mostLine = 5000
+
 const notInMesh = "Not proven in the mesh: "
 
 // assumptions says which hosts are not proven, what that means, and what to do; empty if
@@ -103,12 +136,12 @@ func assumptions(a readiness.Assumed) string {
 	if len(a.Mesh) > 0 {
 		messages = append(messages, fmt.Sprintf(notInMesh+"%s. Callers' sidecars serve this, and none can be asked whether it knows the routes yet: neither has the controller a sidecar, nor is an observer configured where they are known. "+
 			"A call in the first seconds may get 404: call again. If it goes on, look for the host in \"istioctl proxy-config routes\" of the caller's pod",
-			strings.Join(a.Mesh, ", ")))
+			finding.List(a.Mesh)))
 	}
 	if len(a.Gateways) > 0 {
 		messages = append(messages, fmt.Sprintf("Not proven at the gateways: %s. They let in only who has a client's certificate, so they cannot be asked whether they know the routes yet. "+
 			"Call once with a certificate to be sure",
-			strings.Join(a.Gateways, ", ")))
+			finding.List(a.Gateways)))
 	}
 	return strings.Join(messages, "; ")
 }
@@ -125,6 +158,7 @@ func Unconfigured(ing *v1alpha1.Ingress, err error) {
 }
 
 func report(ing *v1alpha1.Ingress, reason, message string) {
+	message = finding.Bound(message, mostLine)
 	conditions := ing.GetConditionSet().Manage(&ing.Status)
 	if Serving(ing) {
 		conditions.MarkTrueWithReason(v1alpha1.IngressConditionNetworkConfigured, reason, "%s", message)
@@ -156,7 +190,11 @@ func stillAssumed(message string, mesh []string) bool {
 
 // await keeps Ready as it is while another way of the same generation serves.
 func await(conditions apis.ConditionManager, serving bool, waiting []string) {
-	message := "Waiting for " + strings.Join(waiting, "; ")
+	lines := make([]string, 0, len(waiting))
+	for _, line := range waiting {
+		lines = append(lines, finding.Bound(line, mostLine))
+	}
+	message := "Waiting for " + strings.Join(lines, "; ")
 	if serving {
 		conditions.MarkTrueWithReason(v1alpha1.IngressConditionLoadBalancerReady, AwaitingProof,
 			"Served as before. %s", message)
@@ -174,14 +212,7 @@ func mark(conditions apis.ConditionManager, all []finding.Finding, on finding.Co
 	if len(relevant) == 0 {
 		return false
 	}
-	messages := make([]string, 0, len(relevant))
-	for _, f := range relevant {
-		if !slices.Contains(messages, f.Message) {
-			// Several fields may lead to one fault.
-			messages = append(messages, f.Message)
-		}
-	}
-	message, gravest := strings.Join(messages, "; "), relevant[0]
+	message, gravest := finding.Join(messages(relevant)), relevant[0]
 	if gravest.Severity() == finding.Invalid {
 		conditions.MarkFalse(apis.ConditionType(on), string(gravest.Reason), "%s", message)
 		return true
@@ -196,16 +227,19 @@ func mark(conditions apis.ConditionManager, all []finding.Finding, on finding.Co
 
 // missing says what the findings await, in one line.
 func missing(all []finding.Finding) []string {
-	var messages []string
-	for _, f := range all {
-		if f.Severity() == finding.Pending && !slices.Contains(messages, f.Message) {
-			messages = append(messages, f.Message)
-		}
-	}
-	if len(messages) == 0 {
+	pending := slices.DeleteFunc(slices.Clone(all), func(f finding.Finding) bool { return f.Severity() != finding.Pending })
+	if len(pending) == 0 {
 		return nil
 	}
-	return []string{"what is missing: " + strings.Join(messages, "; ")}
+	return []string{"what is missing: " + finding.Join(messages(pending))}
+}
+
+func messages(all []finding.Finding) []string {
+	out := make([]string, 0, len(all))
+	for _, f := range all {
+		out = append(out, f.Message)
+	}
+	return out
 }
 
 func refused(refs []finding.Ref) []finding.Finding {
