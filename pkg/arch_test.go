@@ -56,6 +56,23 @@ func TestImportsFollowTheLine(t *testing.T) {
 // not to be decided twice.
 const preview = module + "reconciler/apply"
 
+// beside is a pure package that is not on the line: it looks at what stands around the routes,
+// and nothing that is written follows from it.
+const beside = "doctor"
+
+// TestDoctorStandsBesideTheLine: it types documents of others, and is as pure as the line.
+func TestDoctorStandsBesideTheLine(t *testing.T) {
+	for file, imports := range importsOf(t, beside) {
+		for _, path := range imports {
+			checkOrder(t, file, path, line[:3])
+			checkPure(t, file, path)
+			if strings.HasPrefix(path, "knative.dev/networking/pkg/apis/") {
+				t.Errorf("%s imports %s, but routes and revisions come in its own words", file, path)
+			}
+		}
+	}
+}
+
 // TestCommandLineUsesThePurePartOnly: the command line shows what the controller would
 // do, so it goes through the same door and through no other. It asks the writer of
 // package apply for a Preview, and never has it write.
@@ -63,7 +80,7 @@ func TestCommandLineUsesThePurePartOnly(t *testing.T) {
 	for file, imports := range importsOf(t, "cli") {
 		for _, path := range imports {
 			if path != preview {
-				checkOrder(t, file, path, line[:pure])
+				checkOrder(t, file, path, append(slices.Clone(line[:pure]), beside))
 			}
 		}
 		for _, station := range []string{"model.FromIngress(", "plan.Decide(", "resources.Render(", ".Sync(", ".Prune(", ".Finalize("} {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/net-mesh/net-mesh/pkg/doctor"
 	"github.com/net-mesh/net-mesh/pkg/model"
 	"github.com/net-mesh/net-mesh/pkg/plan"
 )
@@ -46,6 +47,8 @@ type way struct {
 	// Field of the Ingress in which the route was written.
 	Field string `json:"field,omitempty"`
 	Route *route `json:"route,omitempty"`
+	// Blocker is what keeps the entry from serving the caller, surely or maybe.
+	Blocker *doctor.Blocker `json:"blocker,omitempty"`
 }
 
 type outcome string
@@ -55,6 +58,8 @@ const (
 	redirected outcome = "Redirected"
 	noRoute    outcome = "NoRoute"    // the host is served, not this path with these headers
 	noListener outcome = "NoListener" // the entry does not take the scheme
+	hidden     outcome = "Hidden"     // the caller's sidecar does not know the host, or there is none
+	blocked    outcome = "Blocked"    // something on the way lets not all requests through
 )
 
 // decision is one of a Plan, with the Ingress it was made for.
@@ -87,7 +92,7 @@ func (w *world) explain(q question) answer {
 			if a.settled() {
 				break
 			}
-			a.Notes = append(a.Notes, "the caller's sidecar has no rule for this request and, as Istio is set up by default, passes it on to where DNS leads; the gateways below are where that may be")
+			a.Notes = append(a.Notes, a.passedOn())
 		}
 	}
 	a.Routed = slices.ContainsFunc(a.Ways, func(one way) bool { return one.Outcome == routed })
@@ -100,9 +105,19 @@ func (w *world) explain(q question) answer {
 	return a
 }
 
+// passedOn says what becomes of a request for which the caller's sidecar has no rule.
+func (a answer) passedOn() string {
+	if slices.ContainsFunc(a.Ways, func(one way) bool { return one.Outcome == hidden && one.Blocker.Reason == doctor.CallerUnmeshed }) {
+		return "a caller without a sidecar asks where DNS leads; the gateways below, if there are any, are where that may be"
+	}
+	return "the caller's sidecar has no rule for this request and, as Istio is set up by default, passes it on to where DNS leads; the gateways below are where that may be"
+}
+
 // settled says whether the sidecar answers for the host, be it with 404.
 func (a answer) settled() bool {
-	return slices.ContainsFunc(a.Ways, func(one way) bool { return one.Outcome != noListener })
+	return slices.ContainsFunc(a.Ways, func(one way) bool {
+		return one.Outcome != noListener && (one.Outcome != hidden || one.Blocker.Final)
+	})
 }
 
 // entries are those of all Exposures, the mesh first, or the one that is asked for.
@@ -192,6 +207,13 @@ func (c claim) follow(w *world, entry plan.Entry, q question) way {
 	if one.Outcome != routed {
 		return one
 	}
+	if one.Blocker = c.known(w, entry, q); one.Blocker != nil {
+		one.Because = blockerWords(one.Blocker)
+		if !one.Blocker.Maybe {
+			one.Outcome = hidden
+			return one
+		}
+	}
 	found, ok := c.served.Match(q.request)
 	if !ok {
 		one.Outcome = noRoute
@@ -200,5 +222,8 @@ func (c claim) follow(w *world, entry plan.Entry, q question) way {
 	}
 	one.Route = w.route(found, entry, q.from)
 	one.Field = fmt.Sprintf("spec.rules[%d].http.paths[%d]", found.Source.Rule, found.Source.Path)
+	if why := one.Route.stopped(); why != "" {
+		one.Outcome, one.Because = blocked, why
+	}
 	return one
 }

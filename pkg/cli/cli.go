@@ -69,7 +69,8 @@ other objects those that the controller would look at. With -f it reads document
 
 These kinds are read: Ingress and ServerlessService (Knative's), Service and Secret (Kubernetes'),
 Gateway (Istio's), and the ConfigMaps config-istio and config-network, which have their defaults
-where documents do not hold them. Other kinds are ignored with a warning. Of Secrets only the
+where documents do not hold them. doctor and explain --from read more, which their help names. Other
+kinds are ignored with a warning. Of Secrets only the
 certificate is looked at, and no key is ever printed.
 
 Exit codes: 0 yes, 1 no, 2 wrong usage, or a world that cannot be read.`
@@ -85,7 +86,7 @@ func command(name string) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(translateCommand(), lintCommand(), explainCommand(), diffCommand(), versionCommand())
+	root.AddCommand(translateCommand(), lintCommand(), explainCommand(), diffCommand(), doctorCommand(), versionCommand())
 	for _, c := range append(root.Commands(), root) {
 		c.Long = called(name, c.Long)
 		c.Example = called(name, c.Example)

@@ -25,7 +25,7 @@ func TestExitCodes(t *testing.T) {
 		{"lint --help", 0, "Exit codes:"},
 		{"explain --help", 0, "Exit codes:"},
 		{"diff --help", 0, "Exit codes:"},
-		{"doctor", 2, "unknown command"},
+		{"heal", 2, "unknown command"},
 		{"translate", 2, "-f"},
 		{"lint", 2, "no documents and no cluster"},
 		{"explain http://a.b", 2, "-f"},

@@ -28,6 +28,8 @@ type cluster struct {
 	secrets   secrets
 	// asked are the objects that were asked for by name, there or not.
 	asked map[object]bool
+	// tolerate is told, where it is set, what may not be read by name, which is then passed over.
+	tolerate func(object, error)
 }
 
 // object names one object of a resource.
@@ -46,6 +48,15 @@ var (
 	services         = schema.GroupVersionResource{Version: "v1", Resource: "services"}
 	secretResource   = services.GroupVersion().WithResource("secrets")
 	configMaps       = services.GroupVersion().WithResource("configmaps")
+	namespaces       = services.GroupVersion().WithResource("namespaces")
+	pods             = services.GroupVersion().WithResource("pods")
+	deployments      = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	networkPolicies  = schema.GroupVersionResource{Group: "networking.k8s.io", Version: "v1", Resource: "networkpolicies"}
+	sidecars         = gateways.GroupVersion().WithResource("sidecars")
+	peers            = schema.GroupVersionResource{Group: "security.istio.io", Version: "v1", Resource: "peerauthentications"}
+	authorizations   = peers.GroupVersion().WithResource("authorizationpolicies")
+	mutating         = schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "mutatingwebhookconfigurations"}
+	validating       = mutating.GroupVersion().WithResource("validatingwebhookconfigurations")
 
 	// resourceOf finds the resource of a kind that the gathering looks at by name.
 	resourceOf = map[string]schema.GroupVersionResource{"Service": services, "Secret": secretResource, "Gateway": gateways}
@@ -115,7 +126,7 @@ func (c *cluster) get(ctx context.Context, wanted ...object) ([]unstructured.Uns
 			fresh = append(fresh, o)
 		}
 	}
-	found := make([]*unstructured.Unstructured, len(fresh))
+	found, refused := make([]*unstructured.Unstructured, len(fresh)), make([]error, len(fresh))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	for i, o := range fresh {
@@ -124,6 +135,8 @@ func (c *cluster) get(ctx context.Context, wanted ...object) ([]unstructured.Uns
 			switch {
 			case err == nil:
 				found[i] = one
+			case c.tolerate != nil && apierrs.IsForbidden(err):
+				refused[i] = err
 			case !apierrs.IsNotFound(err) || kindMissing(err):
 				return c.fault("get "+o.resource.GroupResource().String()+" "+o.name.String(), o.resource, err)
 			}
@@ -134,9 +147,12 @@ func (c *cluster) get(ctx context.Context, wanted ...object) ([]unstructured.Uns
 		return nil, err
 	}
 	var out []unstructured.Unstructured
-	for _, one := range found {
-		if one != nil {
+	for i, one := range found {
+		switch {
+		case one != nil:
 			out = append(out, *one)
+		case refused[i] != nil:
+			c.tolerate(fresh[i], refused[i])
 		}
 	}
 	return out, nil
@@ -148,14 +164,19 @@ func kindMissing(err error) bool {
 	return apierrs.IsNotFound(err) && apierrs.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
+// absentKind is the error about a kind that the API server does not know.
+type absentKind string
+
+func (e absentKind) Error() string { return string(e) }
+
 // fault says what could not be read, why, and what to do about it.
 func (c *cluster) fault(what string, r schema.GroupVersionResource, err error) error {
 	remedy := "see whether kubectl can, with the same kubeconfig and context"
 	switch {
 	case kindMissing(err) && r.Group == ingresses.Group:
-		return fmt.Errorf("cluster %s has no %s (%s): install Knative Serving, or choose another cluster with --context", c.name, r.GroupResource(), r.Version)
+		return absentKind(fmt.Sprintf("cluster %s has no %s (%s): install Knative Serving, or choose another cluster with --context", c.name, r.GroupResource(), r.Version))
 	case kindMissing(err):
-		return fmt.Errorf("cluster %s has no %s (%s): install Istio, or choose another cluster with --context", c.name, r.GroupResource(), r.Version)
+		return absentKind(fmt.Sprintf("cluster %s has no %s (%s): install Istio, or choose another cluster with --context", c.name, r.GroupResource(), r.Version))
 	case apierrs.IsForbidden(err):
 		remedy = "ask for that right; ingresses can be limited to a namespace with -n"
 	case apierrs.IsUnauthorized(err):

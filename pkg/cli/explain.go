@@ -17,21 +17,22 @@ func explainCommand() *cobra.Command {
 headers set, what stands between, and the decisions that led there. An entry is "mesh", the caller's
 own sidecar, or a Gateway. Without --via and --from every entry that has the host is shown.
 
---from names a caller that has a sidecar. Its sidecar comes first; gateways are shown only where that
-has no rule for the request. A host without a dot is looked up in the caller's namespace.
+--from names a caller. Its sidecar comes first; gateways are shown only where that has no rule for the
+request. A host without a dot is looked up in the caller's namespace. What is in the way is shown at the
+stop where it is: a caller without a sidecar, a Sidecar object that hides the host, NetworkPolicies.
 
 The identities are those of mTLS between proxies: who has no sidecar shows none, and sees none.
 The activator stands between while the ServerlessService of a revision is in mode Proxy; where that is
 not known both ways are shown.
 
 The scheme chooses between servers with and without TLS. A port in the URL is not looked at, and
-"-H 'Host: NAME'" replaces the URL's host, as it does with curl. What policies let a caller do plays
-no part.
+"-H 'Host: NAME'" replaces the URL's host, as it does with curl. What policies of Istio let a caller do
+plays no part.
 
 -o html is one file that needs no other; -o json is described in docs/netmesh.md.
 
-Exit codes: 0 at least one of the entries routes it, 1 none does (a redirect is no route),
-2 wrong usage, or a world that cannot be read.`,
+Exit codes: 0 at least one of the entries routes it, 1 none does (a redirect is no route), or not all
+requests get through, 2 wrong usage, or a world that cannot be read.`,
 		Example: "  netmesh explain http://hello --from shop/default\n" +
 			"  netmesh explain http://hello.default.svc.cluster.local/api -f world.yaml --via mesh\n" +
 			"  netmesh explain https://hello.example.com -H 'Knative-Serving-Tag: blue' -o html > way.html",
@@ -39,7 +40,7 @@ Exit codes: 0 at least one of the entries routes it, 1 none does (a redirect is 
 	}
 	in.flags(c)
 	c.Flags().StringVar(&asked.via, "via", "", `the one entry to look at: mesh, or NAMESPACE/NAME of a Gateway`)
-	c.Flags().StringVar(&asked.from, "from", "", "the caller, NAMESPACE/SERVICEACCOUNT; it has a sidecar")
+	c.Flags().StringVar(&asked.from, "from", "", "the caller, NAMESPACE/SERVICEACCOUNT")
 	// Not a slice, which would split values at their commas.
 	c.Flags().StringArrayVarP(&asked.headers, "header", "H", nil, "header of the request, 'NAME: VALUE'; may be repeated")
 	format := output(c, "text", "mermaid", "html", "json")
@@ -73,7 +74,14 @@ func (a asked) explain(c *cobra.Command, in *input, url string) (answer, error) 
 	if err != nil {
 		return answer{}, err
 	}
+	unread, err := a.around(c, d)
+	if err != nil {
+		return answer{}, err
+	}
 	w, err := d.world(c.Context(), in.clusterDomain, change{})
+	if err == nil && a.from != "" {
+		err = w.lookAround(unread)
+	}
 	if err != nil {
 		return answer{}, err
 	}

@@ -23,6 +23,7 @@ var explainPage = template.Must(template.New("explain").Funcs(template.FuncMap{
 	"title": func(p place) string {
 		return map[place]string{sidecar: "the caller's sidecar", gateway: "gateway", activator: "activator", app: "application"}[p]
 	},
+	"stops": stopsWord,
 	"share": func(percent float64) string { return fmt.Sprintf("%v %%", percent) },
 }).Parse(explainHTML))
 

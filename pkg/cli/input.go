@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/net-mesh/net-mesh/pkg/config"
+	"github.com/net-mesh/net-mesh/pkg/doctor"
 	"github.com/net-mesh/net-mesh/pkg/snapshot"
 )
 
@@ -40,6 +41,8 @@ type documents struct {
 	live  *cluster
 	// warnings are about what could not be read.
 	warnings []string
+	// refused are kinds of which some object may not be read, where that is tolerated.
+	refused []doctor.Unread
 }
 
 // documents reads what -f names, or else opens the live cluster.

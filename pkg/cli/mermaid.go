@@ -48,7 +48,11 @@ func (d destination) mermaid(out *strings.Builder, i, k int) {
 			if m == 0 && p.When != always {
 				edge = []string{p.When.words(), "as " + h.Sees}
 			}
-			fmt.Fprintf(out, "  %s -->|%s| %s[%s]\n", from, label(edge...), to, label(h.words()))
+			arrow := "-->"
+			if h.Blocker != nil {
+				arrow, edge = "-.->", append(edge, stopsWord(h.Blocker)+" here: "+h.Blocker.Because)
+			}
+			fmt.Fprintf(out, "  %s %s|%s| %s[%s]\n", from, arrow, label(edge...), to, label(h.words()))
 			from = to
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"knative.dev/networking/pkg/apis/networking/v1alpha1"
 
+	"github.com/net-mesh/net-mesh/pkg/doctor"
 	"github.com/net-mesh/net-mesh/pkg/model"
 	"github.com/net-mesh/net-mesh/pkg/plan"
 )
@@ -72,6 +73,8 @@ type hop struct {
 	// Sees is whom the stop sees as the caller, by mTLS: NAMESPACE/SERVICEACCOUNT where that
 	// is known. Where one of the two has no sidecar it sees nobody. Empty at the entry.
 	Sees string `json:"sees,omitempty"`
+	// Blocker is what keeps requests from coming here from the stop before.
+	Blocker *doctor.Blocker `json:"blocker,omitempty"`
 }
 
 // place is a kind of stop.
@@ -115,6 +118,7 @@ func (w *world) route(r model.Route, entry plan.Entry, from *caller) *route {
 		}
 		if !w.routedOnceMore(r, entry) {
 			d.Passages = w.passages(s.Backend, d.Revision, entry, from)
+			w.obstruct(d.Passages, s.Backend.Service, d.Revision, from)
 		}
 		out.To = append(out.To, d)
 	}

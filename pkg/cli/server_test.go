@@ -30,6 +30,8 @@ type server struct {
 	forbidden, missing []string
 	// seeOnly is the one namespace whose Ingresses may be seen, unless empty.
 	seeOnly string
+	// unlisted is a namespace whose ConfigMaps may not be listed, hidden one whose may not be had.
+	unlisted, hidden string
 	// small lists come in pages of one object.
 	small bool
 
@@ -119,6 +121,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, apierrs.NewForbidden(gvr.GroupResource(), name, errors.New("nobody may")))
 	case s.seeOnly != "" && gvr.Resource == "ingresses" && namespace != s.seeOnly:
 		refuse(w, apierrs.NewForbidden(gvr.GroupResource(), name, errors.New("not there")))
+	case gvr.Resource == "configmaps" && namespace != "" && ((name == "" && namespace == s.unlisted) || namespace == s.hidden):
+		refuse(w, apierrs.NewForbidden(gvr.GroupResource(), name, errors.New("not these")))
 	case name == "":
 		s.list(w, r, gvr, namespace)
 	default:
@@ -177,7 +181,7 @@ func parsePath(path string) (gvr schema.GroupVersionResource, namespace, name st
 		gvr.Group, parts = parts[1], parts[1:]
 	}
 	gvr.Version, parts = parts[1], parts[2:]
-	if parts[0] == "namespaces" {
+	if parts[0] == "namespaces" && len(parts) > 2 {
 		namespace, parts = parts[1], parts[2:]
 	}
 	gvr.Resource = parts[0]
@@ -187,10 +191,11 @@ func parsePath(path string) (gvr schema.GroupVersionResource, namespace, name st
 	return gvr, namespace, name
 }
 
-// is compares by the plural that all kinds here have.
+// is compares by the plurals that kinds here have.
 func is(o unstructured.Unstructured, gvr schema.GroupVersionResource) bool {
 	plural := strings.ToLower(o.GetKind()) + "s"
-	return o.GroupVersionKind().GroupVersion() == gvr.GroupVersion() && (plural == gvr.Resource || strings.TrimSuffix(plural, "s")+"es" == gvr.Resource)
+	plurals := []string{plural, strings.TrimSuffix(plural, "s") + "es", strings.TrimSuffix(plural, "ys") + "ies"}
+	return o.GroupVersionKind().GroupVersion() == gvr.GroupVersion() && slices.Contains(plurals, gvr.Resource)
 }
 
 func answer(w http.ResponseWriter, body any) {

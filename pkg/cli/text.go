@@ -6,6 +6,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/net-mesh/net-mesh/pkg/doctor"
 	"github.com/net-mesh/net-mesh/pkg/plan"
 )
 
@@ -109,6 +110,11 @@ func (r route) rows(row addRow) {
 		}
 		for _, p := range d.Passages {
 			row("", "%s", p.words())
+			for _, h := range p.Hops {
+				if h.Blocker != nil {
+					row("", "%s before %s: %s", stopsWord(h.Blocker), h.words(), blockerWords(h.Blocker))
+				}
+			}
 		}
 	}
 }
@@ -123,6 +129,13 @@ func (p passage) words() string {
 		return strings.Join(stops, ", ")
 	}
 	return p.When.words() + ": " + strings.Join(stops, ", ")
+}
+
+func stopsWord(b *doctor.Blocker) string {
+	if b.Maybe {
+		return "may stop"
+	}
+	return "stops"
 }
 
 func (h hop) words() string {

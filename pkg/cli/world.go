@@ -11,6 +11,7 @@ import (
 	network "knative.dev/networking/pkg/config"
 
 	"github.com/net-mesh/net-mesh/pkg/config"
+	"github.com/net-mesh/net-mesh/pkg/doctor"
 	"github.com/net-mesh/net-mesh/pkg/finding"
 	"github.com/net-mesh/net-mesh/pkg/snapshot"
 	"github.com/net-mesh/net-mesh/pkg/translate"
@@ -23,6 +24,16 @@ type world struct {
 	about     []finding.Finding // what is to be said of the configuration
 	ingresses []translated      // those the controller would serve, by name
 	warnings  []string
+	// looked are kinds that play a part, though none in a translation.
+	looked []string
+	// mesh answers what stands in the way of a call; nil where it is not asked.
+	mesh *doctor.View
+}
+
+// configFault is a configuration that cannot be read, in a world that else can.
+type configFault struct {
+	error
+	world *world
 }
 
 // translated is one Ingress at every step of the line.
@@ -56,7 +67,8 @@ func newWorld(files []snapshot.File, clusterDomain string, c change) (*world, er
 	}
 	w := &world{bundle: b, warnings: warnings(b)}
 	if w.config, w.about, err = b.Config(clusterDomain, namespace); err != nil {
-		return nil, err
+		w.config = config.Config{ClusterDomain: clusterDomain, SystemNamespace: namespace}
+		return nil, configFault{err, w}
 	}
 	w.config.Istio = c.mode.apply(w.config.Istio, config.DefaultIstio(clusterDomain, namespace))
 	for _, ing := range b.Ingresses {
@@ -82,12 +94,15 @@ func (w *world) warn(format string, args ...any) {
 	w.warnings = append(w.warnings, fmt.Sprintf(format, args...))
 }
 
-// warnings has a line for each kind that is ignored, and one for each object that was
-// given twice.
-func warnings(b *snapshot.Bundle) []string {
+// ignored has a line for each kind that plays no part.
+func (w *world) ignored() []string {
 	var kinds, lines []string
+	b := w.bundle
 	first, count := map[string]finding.Ref{}, map[string]int{}
 	for _, ref := range b.Ignored {
+		if slices.Contains(w.looked, ref.Kind) {
+			continue
+		}
 		if count[ref.Kind]++; count[ref.Kind] == 1 {
 			kinds = append(kinds, ref.Kind)
 			first[ref.Kind] = ref
@@ -97,6 +112,12 @@ func warnings(b *snapshot.Bundle) []string {
 	for _, kind := range kinds {
 		lines = append(lines, fmt.Sprintf("ignored %d of kind %s, which play no part; the first is %s", count[kind], kind, nameOf(first[kind])))
 	}
+	return lines
+}
+
+// warnings has a line for each object that was given twice, and each field that is not known.
+func warnings(b *snapshot.Bundle) []string {
+	var lines []string
 	for _, ref := range b.Replaced {
 		lines = append(lines, fmt.Sprintf("%s %s is given more than once; the last one counts", ref.Kind, nameOf(ref)))
 	}
@@ -166,7 +187,7 @@ func (w *world) verdict() error {
 }
 
 func (w *world) printWarnings(to io.Writer) {
-	for _, line := range w.warnings {
+	for _, line := range slices.Concat(w.ignored(), w.warnings) {
 		fmt.Fprintln(to, "warning:", printable(line))
 	}
 }

@@ -26,6 +26,9 @@ type Bundle struct {
 	Replaced []finding.Ref
 	// Unknown lists fields that no kind of ours has, so that they were ignored.
 	Unknown []UnknownField
+	// Rest holds the documents that Ignored names, in their order, as they were read: they play no
+	// part in a translation, but may matter to who looks at the whole mesh.
+	Rest []Document
 
 	services   map[types.NamespacedName]*corev1.Service
 	secrets    map[types.NamespacedName]*corev1.Secret
@@ -36,6 +39,16 @@ type Bundle struct {
 	// origins says where ConfigMaps were written, since what is in them is judged
 	// only when they are used.
 	origins map[types.NamespacedName]string
+}
+
+// Document is one that was not looked into.
+type Document struct {
+	// Kind with its API group, such as Pod or Sidecar.networking.istio.io.
+	Kind string
+	Name types.NamespacedName
+	Text []byte
+	// Origin is where it was written, as the beginning of an error.
+	Origin string
 }
 
 var _ Reader = (*Bundle)(nil)
@@ -134,6 +147,33 @@ func (b *Bundle) Set(configMap types.NamespacedName, key, value string) {
 	}
 	cm.Data[key] = value
 	b.configMaps[configMap] = cm
+}
+
+// Entries returns those of config-istio or config-network, as they are written.
+func (b *Bundle) Entries(configMap types.NamespacedName) (map[string]string, bool) {
+	cm, ok := b.configMaps[configMap]
+	if !ok {
+		return nil, false
+	}
+	return maps.Clone(cm.Data), true
+}
+
+// Services returns all Services, sorted by namespace and name.
+func (b *Bundle) Services() []*corev1.Service {
+	var out []*corev1.Service
+	for _, name := range slices.SortedFunc(maps.Keys(b.services), compareNames) {
+		out = append(out, b.services[name])
+	}
+	return out
+}
+
+// Serverlesses returns all ServerlessServices, sorted by namespace and name.
+func (b *Bundle) Serverlesses() []*v1alpha1.ServerlessService {
+	var out []*v1alpha1.ServerlessService
+	for _, name := range slices.SortedFunc(maps.Keys(b.serverless), compareNames) {
+		out = append(out, b.serverless[name])
+	}
+	return out
 }
 
 // data returns a ConfigMap's entries, and where it was written as the beginning of an error.

@@ -162,6 +162,7 @@ func (r *reading) add(doc []byte) error {
 			return keep(r, r.bundle.configMaps, kind, &corev1.ConfigMap{}, doc)
 		}
 		r.bundle.Ignored = append(r.bundle.Ignored, finding.Ref{Kind: kind, Namespace: head.Namespace, Name: head.Name})
+		r.bundle.Rest = append(r.bundle.Rest, Document{Kind: kind, Name: nameOf(&head), Text: doc, Origin: r.at.prefix()})
 		return nil
 	}
 }

@@ -3,7 +3,9 @@ package lab
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,9 +38,11 @@ const testLimit = 6 * time.Minute
 
 // Result is the outcome of one test.
 type Result struct {
-	Test    string  `json:"test"`
-	Run     int     `json:"run"`
-	Outcome string  `json:"outcome"` // pass, fail or skip
+	Test    string `json:"test"`
+	Run     int    `json:"run"`
+	Outcome string `json:"outcome"` // pass, fail or skip
+	// Fault is how the program ended, if not well.
+	Fault   string  `json:"fault,omitempty"`
 	Seconds float64 `json:"seconds"`
 }
 
@@ -183,17 +187,24 @@ func selectTests(p Profile, only []string) ([]string, error) {
 func (l *Lab) conformanceTest(ctx context.Context, s suite, test string, run int) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, testLimit+time.Minute)
 	defer cancel()
-	// All others are skipped by name: a pattern would take "visibility/path" for a part of "visibility".
-	cmd := s(ctx, "-test.v", "-test.run", "^TestIngressConformance$", "-skip-tests", strings.Join(allBut(test), ","),
-		"-test.timeout", testLimit.String(), "-enable-alpha", "-enable-beta", "-cluster-suffix", cluster.Domain)
-	begin := time.Now()
-	out, err := cmd.CombinedOutput()
-	r := Result{Test: test, Run: run, Outcome: outcome(out, "TestIngressConformance/"+test, err), Seconds: time.Since(begin).Seconds()}
-	name := fmt.Sprintf("%s-%d.log", strings.ReplaceAll(test, "/", "_"), run)
-	if err := os.MkdirAll(l.Host.Path("conformance"), 0o755); err != nil {
-		return r, err
+	file := l.Host.Path("conformance", fmt.Sprintf("%s-%d.log", strings.ReplaceAll(test, "/", "_"), run))
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return Result{}, err
 	}
-	return r, os.WriteFile(l.Host.Path("conformance", name), out, 0o644)
+	begin := time.Now()
+	// All others are skipped by name: a pattern would take "visibility/path" for a part of "visibility".
+	failed := s(ctx, file, io.Discard, "-test.v", "-test.run", "^TestIngressConformance$", "-skip-tests", strings.Join(allBut(test), ","),
+		"-test.timeout", testLimit.String(), "-enable-alpha", "-enable-beta", "-cluster-suffix", cluster.Domain)
+	r := Result{Test: test, Run: run, Seconds: time.Since(begin).Seconds()}
+	out, err := os.ReadFile(file)
+	if err != nil {
+		return r, errors.Join(failed, err)
+	}
+	r.Outcome = outcome(out, "TestIngressConformance/"+test, failed)
+	if failed != nil {
+		r.Fault = failed.Error()
+	}
+	return r, nil
 }
 
 func allBut(test string) []string {

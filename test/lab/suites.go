@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sort"
 	"strings"
@@ -62,7 +63,14 @@ func (l *Lab) ServingSuite(ctx context.Context, suite, run string) error {
 	if err != nil {
 		return err
 	}
-	return l.pass(in(ctx, args...))
+	file := l.Host.Path("suites", suite+".log")
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	if err := in(ctx, file, os.Stdout, args...); err != nil {
+		return fmt.Errorf("suite %s: %w; its output is in %s", suite, err, file)
+	}
+	return nil
 }
 
 // suiteResources are the objects that Serving's suites expect to find.

@@ -4,7 +4,9 @@
 //
 //	meshclient --address IP -- SUITE ARGUMENT...
 //
-// The arguments get "-kubeconfig FILE" added. All else is the API server of --kubeconfig.
+// The arguments get "-kubeconfig FILE" added. All else is the API server of --kubeconfig. What the suite prints
+// goes to the file --output too, and its exit code to the file --exit at last: whoever began this may have
+// lost the stream.
 package main
 
 import (
@@ -20,8 +22,10 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
+	"syscall"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -31,18 +35,61 @@ import (
 func main() {
 	kubeconfig := flag.String("kubeconfig", "", "the API server to ask")
 	address := flag.String("address", "", "IP address to dial for an Ingress of the mesh")
+	output := flag.String("output", "", "file for what the command prints")
+	exit := flag.String("exit", "", "file for its exit code")
 	flag.Parse()
 	if net.ParseIP(*address) == nil || flag.NArg() == 0 {
 		log.Fatal("usage: meshclient --kubeconfig FILE --address IP -- COMMAND [ARGUMENT...]")
 	}
-	code, err := run(*kubeconfig, *address, flag.Args())
+	// Who reads the stream may be gone.
+	signal.Ignore(syscall.SIGPIPE)
+	code, err := toFile(*output, func(w io.Writer) (int, error) { return run(*kubeconfig, *address, flag.Args(), w) })
 	if err != nil {
+		log.Print(err)
+		code = 1
+	}
+	if err := ended(*exit, code); err != nil {
 		log.Fatal(err)
 	}
 	os.Exit(code)
 }
 
-func run(kubeconfig, address string, command []string) (int, error) {
+// toFile has something print into a file, if there is to be one, and on standard output.
+func toFile(file string, do func(io.Writer) (int, error)) (int, error) {
+	if file == "" {
+		return do(os.Stdout)
+	}
+	f, err := os.Create(file)
+	if err != nil {
+		return 0, err
+	}
+	code, err := do(io.MultiWriter(f, careless{os.Stdout}))
+	if err != nil {
+		fmt.Fprintln(f, err)
+	}
+	return code, errors.Join(err, f.Close())
+}
+
+// careless does not mind that nobody reads.
+type careless struct{ io.Writer }
+
+func (c careless) Write(p []byte) (int, error) {
+	_, _ = c.Writer.Write(p)
+	return len(p), nil
+}
+
+// ended writes an exit code down, all at once.
+func ended(file string, code int) error {
+	if file == "" {
+		return nil
+	}
+	if err := os.WriteFile(file+".part", []byte(strconv.Itoa(code)), 0o644); err != nil { //nolint:gosec // for all to read
+		return err
+	}
+	return os.Rename(file+".part", file)
+}
+
+func run(kubeconfig, address string, command []string, out io.Writer) (int, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return 0, err
@@ -66,7 +113,7 @@ func run(kubeconfig, address string, command []string) (int, error) {
 		return 0, err
 	}
 	cmd := exec.Command(command[0], append(command[1:], "-kubeconfig", file)...)
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.Stdout, cmd.Stderr = out, out
 	err = cmd.Run()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {

@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -45,5 +47,30 @@ func TestProxy(t *testing.T) {
 		if got := strings.Contains(string(body), with); got != want || !strings.Contains(string(body), "publicLoadBalancer") {
 			t.Errorf("%s: got %s, want the address %t", path, body, want)
 		}
+	}
+}
+
+// What is printed is in the file though nobody reads the stream, and the exit code comes last.
+func TestOutputWithoutAReader(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "out")
+	code, err := toFile(file, func(w io.Writer) (int, error) {
+		_, err := fmt.Fprint(w, "--- PASS")
+		return 3, err
+	})
+	if err != nil || code != 3 {
+		t.Fatalf("code %d, error %v", code, err)
+	}
+	if err := ended(file+".exit", code); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{file: "--- PASS", file + ".exit": "3"} {
+		if got, err := os.ReadFile(name); err != nil || string(got) != want {
+			t.Errorf("%s: got %q, %v; want %q", name, got, err, want)
+		}
+	}
+	reader, writer := io.Pipe()
+	_ = reader.Close()
+	if n, err := (careless{writer}).Write([]byte("lost")); n != 4 || err != nil {
+		t.Errorf("got %d, %v; want to be content", n, err)
 	}
 }

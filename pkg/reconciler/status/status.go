@@ -50,16 +50,16 @@ func Write(ctx context.Context, ing *v1alpha1.Ingress, r translate.Result, c app
 	return published
 }
 
+// Findings are all that is to be told, gravest first.
+func Findings(r translate.Result, c apply.Changes) []finding.Finding {
+	return finding.Sort(slices.Concat(refused(c.Refused), r.Findings))
+}
+
 // Untold says whether a first status would tell nothing but that a proof is awaited.
 func Untold(ing *v1alpha1.Ingress, r translate.Result, c apply.Changes) bool {
 	return ing.Status.ObservedGeneration == 0 && len(c.Refused) == 0 && !slices.ContainsFunc(r.Findings, func(f finding.Finding) bool {
 		return f.Severity() != finding.Info
 	})
-}
-
-// Findings are all that is to be told, gravest first.
-func Findings(r translate.Result, c apply.Changes) []finding.Finding {
-	return finding.Sort(slices.Concat(refused(c.Refused), r.Findings))
 }
 
 // servedBefore says whether all that is missing belongs to a new way at gateways, while the

@@ -19,7 +19,7 @@ const (
 )
 
 // Inside is a pod inside the mesh in which a program of the machine runs, as a manifest. It sees folders of
-// the machine.
+// the machine, and may write into them.
 func Inside(name string, folders ...string) ([]byte, error) {
 	labels := map[string]string{"app": name}
 	pod := corev1.PodSpec{
@@ -31,7 +31,7 @@ func Inside(name string, folders ...string) ([]byte, error) {
 	for i, folder := range folders {
 		volume := "folder-" + string(rune('a'+i))
 		pod.Volumes = append(pod.Volumes, corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: folder}}})
-		pod.Containers[0].VolumeMounts = append(pod.Containers[0].VolumeMounts, corev1.VolumeMount{Name: volume, MountPath: folder, ReadOnly: true})
+		pod.Containers[0].VolumeMounts = append(pod.Containers[0].VolumeMounts, corev1.VolumeMount{Name: volume, MountPath: folder})
 	}
 	d := appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
