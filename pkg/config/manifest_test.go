@@ -2,10 +2,13 @@ package config
 
 import (
 	"os"
+	"slices"
+	"strconv"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
 	"knative.dev/pkg/configmap"
 	"sigs.k8s.io/yaml"
 )
@@ -39,6 +42,22 @@ func TestShippedDeploymentEndsTheOldPodFirst(t *testing.T) {
 	}
 	if surge, off := strategy.RollingUpdate.MaxSurge.String(), strategy.RollingUpdate.MaxUnavailable.String(); surge != "0" || off != "100%" {
 		t.Errorf("maxSurge %s, maxUnavailable %s; want none beside the old ones, and all of these off", surge, off)
+	}
+}
+
+// What Knative reads as numbers ends the controller if it is none, and client-go's own limits
+// are for a handful of Ingresses.
+func TestShippedDeploymentIsNotHeldBack(t *testing.T) {
+	env := manifest[appsv1.Deployment](t, "500-controller.yaml").Spec.Template.Spec.Containers[0].Env
+	for name, least := range map[string]int{"KUBE_API_QPS": int(rest.DefaultQPS), "KUBE_API_BURST": rest.DefaultBurst, "K_THREADS_PER_CONTROLLER": 2} {
+		i := slices.IndexFunc(env, func(v corev1.EnvVar) bool { return v.Name == name })
+		if i < 0 {
+			t.Errorf("%s is not set", name)
+			continue
+		}
+		if n, err := strconv.Atoi(env[i].Value); err != nil || n <= least {
+			t.Errorf("%s is %q, want a number over %v", name, env[i].Value, least)
+		}
 	}
 }
 

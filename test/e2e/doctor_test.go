@@ -42,8 +42,8 @@ func TestDoctor(t *testing.T) {
 	answers(t, m, helloURL)
 	netmesh := buildNetmesh(t)
 	explain := []string{"explain", helloURL, "--from", "clients/caller"}
-	ends(t, m, netmesh, 0, "", "doctor")
-	ends(t, m, netmesh, 0, "", explain...)
+	says(t, m, netmesh, 0, "", "doctor")
+	says(t, m, netmesh, 0, "", explain...)
 	for _, row := range narrow {
 		t.Run(row.name, func(t *testing.T) {
 			if err := m.AtZero(t.Context(), "apps", "hello"); err != nil {
@@ -57,13 +57,13 @@ func TestDoctor(t *testing.T) {
 				}
 				return nil
 			})
-			ends(t, m, netmesh, 1, row.reason, "doctor")
-			ends(t, m, netmesh, 1, "Sidecar", explain...)
-			fixes := ends(t, m, netmesh, 1, "kind: Sidecar", "doctor", "-o", "fixes")
+			says(t, m, netmesh, 1, row.reason, "doctor")
+			says(t, m, netmesh, 1, "Sidecar", explain...)
+			fixes := says(t, m, netmesh, 1, "kind: Sidecar", "doctor", "-o", "fixes")
 			kubectl(t, m, fixes, "apply", "-f", "-")
 			answers(t, m, helloURL)
-			ends(t, m, netmesh, 0, "", "doctor")
-			ends(t, m, netmesh, 0, "", explain...)
+			says(t, m, netmesh, 0, "", "doctor")
+			says(t, m, netmesh, 0, "", explain...)
 		})
 	}
 }
@@ -77,9 +77,9 @@ func buildNetmesh(t *testing.T) string {
 	return program
 }
 
-// ends runs netmesh on the lab's cluster, until it ends with an exit code and prints a word: what the doctor
+// says runs netmesh on the lab's cluster, until it ends with an exit code and prints a word: what the doctor
 // reads settles a moment after what it is about.
-func ends(t *testing.T, m lab.Mesh, netmesh string, code int, word string, args ...string) (printed string) {
+func says(t *testing.T, m lab.Mesh, netmesh string, code int, word string, args ...string) (printed string) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("netmesh %s to end with %d", strings.Join(args, " "), code), func(ctx context.Context) error {
 		cmd := theLab(t).Host.Command(ctx, netmesh, args...)

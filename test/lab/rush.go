@@ -48,10 +48,14 @@ func (m Mesh) RushStage(ctx context.Context, n int) error {
 	if err := m.RushAway(ctx); err != nil {
 		return err
 	}
-	if _, err := m.Kubectl(ctx, placeholders(n), "create", "-f", "-"); err != nil {
+	alias := m.lab.profile().Config["local-gateways"] != none
+	if _, err := m.Kubectl(ctx, placeholders(n, alias), "create", "-f", "-"); err != nil {
 		return err
 	}
-	return m.until(ctx, fmt.Sprintf("a sidecar to know %d Services", n), func(h Held) bool { return h.VHosts == n && h.Ruled == 0 })
+	return m.until(ctx, fmt.Sprintf("a sidecar to know %d Services", n), func(h Held) bool {
+		// Other names of one Service are domains of its virtual host.
+		return h.VHosts == n && h.Ruled == 0 || alias && h.Ruled == 0
+	})
 }
 
 // until waits for what the sidecar of the calling pod holds of the rush.
@@ -70,12 +74,16 @@ func (m Mesh) RushHeld(ctx context.Context) (Held, error) {
 	return m.Held(ctx, platform.ClientNamespace, rushPod, rushHost)
 }
 
-// placeholders are the Services that Serving makes for the names of Routes that the mesh serves.
-func placeholders(n int) []byte {
+// placeholders are the Services that Serving makes for the names of Routes: with a local gateway other names
+// of it, else Services without pods.
+func placeholders(n int, alias bool) []byte {
+	spec := "ports: [{name: http, port: 80, targetPort: 80}]"
+	if alias {
+		spec = "type: ExternalName, externalName: knative-local-gateway.istio-system.svc.cluster.local, " + spec
+	}
 	var b strings.Builder
 	for i := range n {
-		fmt.Fprintf(&b, "{apiVersion: v1, kind: Service, metadata: {name: rush-%[1]d, namespace: apps, labels: {%[2]s: '', serving.knative.dev/route: rush-%[1]d}},"+
-			" spec: {ports: [{name: http, port: 80, targetPort: 80}]}}\n---\n", i, rushLabel)
+		fmt.Fprintf(&b, "{apiVersion: v1, kind: Service, metadata: {name: rush-%[1]d, namespace: apps, labels: {%[2]s: '', serving.knative.dev/route: rush-%[1]d}}, spec: {%[3]s}}\n---\n", i, rushLabel, spec)
 	}
 	return []byte(b.String())
 }

@@ -117,7 +117,7 @@ func (r *Reconciler) ObserveDeletion(_ context.Context, key types.NamespacedName
 func looked(ing *v1alpha1.Ingress, r translate.Result, c apply.Changes, s readiness.State) metrics.Seen {
 	return metrics.Seen{
 		Ingress: name(ing), Generation: ing.Generation, Created: ing.CreationTimestamp.Time,
-		New:   ing.Status.ObservedGeneration != ing.Generation, // Knative's reconciler sets it after us
+		New:   ing.Status.ObservedGeneration != ing.Generation, // set after us
 		Ready: ing.Status.GetCondition(v1alpha1.IngressConditionReady).IsTrue(), Proven: len(s.Assumed.Mesh)+len(s.Assumed.Gateways) == 0,
 		Mode: metrics.Mode(r.Plan), Findings: status.Findings(r, c),
 	}
