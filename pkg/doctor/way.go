@@ -40,7 +40,7 @@ func (v View) Caller(namespace, account string) Stop {
 	if len(own) == 0 {
 		own = []Workload{{Ref: ref("ServiceAccount", namespace, account), Namespace: namespace, Account: account, Sidecar: true, Vague: true}}
 	}
-	return Stop{role{"callers", distinct(own), nil}}
+	return Stop{role{"callers", v.f.distinct(own), nil}}
 }
 
 // Activator are its pods. Where none is seen, one as Serving's manifests have it.
@@ -57,7 +57,7 @@ func (v View) Activator() Stop {
 func (v View) Revision(name types.NamespacedName) Stop {
 	r := v.f.revisions()
 	r.words = "revision " + name.String()
-	r.members = distinct(v.f.podsOf(Revision{Name: name}))
+	r.members = v.f.distinct(v.f.podsOf(Revision{Name: name}))
 	if len(r.members) == 0 {
 		r.members = []Workload{{Ref: ref("Pod", name.Namespace, name.Name), Namespace: name.Namespace, Sidecar: true, Vague: true,
 			Labels: map[string]string{revisionLabel: name.Name}}}
