@@ -81,6 +81,14 @@ func pathFault(path string) string {
 			return fmt.Sprintf("%q has to be written percent-encoded", c)
 		}
 	}
+	// Istio has proxies resolve them before they compare (pathNormalization), escaped ones too. The
+	// last may go on.
+	segments := strings.Split(strings.ReplaceAll(strings.ToLower(path), "%2e", "."), "/")
+	for _, s := range segments[:len(segments)-1] {
+		if s == "." || s == ".." {
+			return fmt.Sprintf("/%s/ is resolved before paths are compared", s)
+		}
+	}
 	return ""
 }
 
