@@ -221,6 +221,7 @@ func (c claim) follow(w *world, entry plan.Entry, q question) way {
 		return one
 	}
 	one.Route = w.route(found, entry, q.from)
+	c.lookForServices(w, found, one.Route)
 	one.Field = fmt.Sprintf("spec.rules[%d].http.paths[%d]", found.Source.Rule, found.Source.Path)
 	if why := one.Route.stopped(); why != "" {
 		one.Outcome, one.Because = blocked, why

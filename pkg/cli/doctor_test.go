@@ -107,6 +107,12 @@ var blocked = map[string]string{
 	"explain-blocked-not":              "http://hello.shop --from clients/caller " + meshOnly + "-f doctor/sidecar-fit.yaml -f doctor/policies-fit.yaml",
 	"explain-blocked-json":             "http://hello.shop --from clients/caller " + meshOnly + "-f doctor/policies.yaml -o json",
 	"explain-blocked-html":             "http://hello.shop --from clients/caller " + meshOnly + "-f doctor/policies.yaml -o html",
+	"explain-blocked-service":          "http://half.example.com -f hello.yaml -f service-missing.yaml -f mesh-only.yaml",
+	"explain-blocked-service-rewrite":  "http://half.example.com/other -f hello.yaml -f service-missing.yaml -f gateways.yaml",
+	"explain-blocked-service-maybe":    "http://half.example.com/ -f service-missing.yaml -f mesh-only.yaml",
+	"explain-blocked-service-json":     "http://half.example.com -f hello.yaml -f service-missing.yaml -f mesh-only.yaml -o json",
+	"explain-blocked-service-html":     "http://half.example.com -f hello.yaml -f service-missing.yaml -f mesh-only.yaml -o html",
+	"explain-blocked-service-mermaid":  "http://half.example.com -f hello.yaml -f service-missing.yaml -f mesh-only.yaml -o mermaid",
 	"explain-blocked-mermaid":          "http://hello.shop --from clients/caller " + meshOnly + "-f doctor/policies.yaml -o mermaid",
 }
 

@@ -28,6 +28,8 @@ type world struct {
 	looked []string
 	// mesh answers what stands in the way of a call; nil where it is not asked.
 	mesh *doctor.View
+	// asked: what is missing was asked for in a cluster, so it is not there.
+	asked bool
 }
 
 // configFault is a configuration that cannot be read, in a world that else can.
