@@ -84,6 +84,8 @@ func (w *world) explain(q question) answer {
 	if q.single != "" {
 		a.Notes = append(a.Notes, fmt.Sprintf("%s, asked for in namespace %s, means %s", q.single, q.from.Namespace, q.request.Host))
 	}
+	unseen := w.unseen(q)
+	a.Notes = append(a.Notes, unseen...)
 	for _, entry := range w.entries(q) {
 		if best, ok := w.claimant(entry, q); ok {
 			a.Ways = append(a.Ways, best.follow(w, entry, q))
@@ -97,7 +99,7 @@ func (w *world) explain(q question) answer {
 	}
 	a.Routed = slices.ContainsFunc(a.Ways, func(one way) bool { return one.Outcome == routed })
 	if len(a.Ways) == 0 {
-		a.Notes, a.Because = nil, w.whyNone(q)
+		a.Notes, a.Because = unseen, w.whyNone(q)
 	}
 	for _, t := range w.ingresses {
 		a.Decisions = append(a.Decisions, t.decisions(q, a.Ways)...)
