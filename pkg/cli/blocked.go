@@ -66,18 +66,6 @@ func (c claim) known(w *world, entry plan.Entry, q question) *doctor.Blocker {
 	return hidden
 }
 
-// unseen is a note about a caller of whom nothing is seen: a misspelt one would else be told
-// what holds for any.
-func (w *world) unseen(q question) []string {
-	if q.from == nil || w.mesh == nil {
-		return nil
-	}
-	if note := w.mesh.Unseen(q.from.Namespace, q.from.ServiceAccount); note != "" {
-		return []string{note}
-	}
-	return nil
-}
-
 // obstruct asks, between each stop and the next, what is in the way.
 func (w *world) obstruct(ways []passage, service types.NamespacedName, revision string, from *caller) {
 	if w.mesh == nil {
