@@ -27,7 +27,7 @@ func TestExitCodes(t *testing.T) {
 		{"diff --help", 0, "Exit codes:"},
 		{"heal", 2, "unknown command"},
 		{"translate", 2, "-f"},
-		{"lint", 2, "no documents and no cluster"},
+		{"lint", 2, "no documents and no cluster, for $KUBECONFIG names what does not exist (nowhere): "},
 		{"explain http://a.b", 2, "-f"},
 		{"diff --to hello.yaml", 2, "-f"},
 		{"translate hello.yaml", 2, "unknown command"},
@@ -117,6 +117,7 @@ func TestMalformed(t *testing.T) {
 		{"after an end marker", good + "...\n" + "kind: [\n", "in.yaml:"},
 		{"on the line of a marker", good + "--- {kind: Service, apiVersion: v1}\n", `in.yaml:4: metadata.name ""`},
 		{"config", good + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: config-istio, namespace: s}\ndata: {local-gateways: none}\n", "in.yaml:4: config-istio: local-gateways: "},
+		{"config that is written", good + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: config-istio, namespace: s}\ndata: {local-gateways: none}\n", "; the controller goes on with what it read before\n"},
 		{"two system namespaces", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config-istio, namespace: s}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: config-istio, namespace: t}\n", "several namespaces (s, t)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
