@@ -75,6 +75,21 @@ func (v View) Gateway(name string) Stop {
 	return Stop{}
 }
 
+// Unseen says, where pods and namespaces are known, that nobody is seen who is that caller;
+// empty if somebody is, or if it is not known.
+func (v View) Unseen(namespace, account string) string {
+	if len(v.f.choose(func(w Workload) bool { return w.Namespace == namespace && w.Account == account })) > 0 {
+		return ""
+	}
+	if _, there := v.f.namespaces[namespace]; !there && len(v.f.namespaces) > 0 && !v.f.notRead(kindNamespace) {
+		return fmt.Sprintf("namespace %s does not exist", namespace)
+	}
+	if len(v.f.Pods) > 0 && !v.f.notRead(kindPod) {
+		return fmt.Sprintf("no pod of %s/%s is seen; its sidecar is assumed", namespace, account)
+	}
+	return ""
+}
+
 // Unmeshed says that the caller has no sidecar, so that nothing in the mesh routes for it.
 func (v View) Unmeshed(caller Stop) *Blocker {
 	var bare []Workload
