@@ -84,20 +84,12 @@ func (w *world) explain(q question) answer {
 	if q.single != "" {
 		a.Notes = append(a.Notes, fmt.Sprintf("%s, asked for in namespace %s, means %s", q.single, q.from.Namespace, q.request.Host))
 	}
-	for _, entry := range w.entries(q) {
-		if best, ok := w.claimant(entry, q); ok {
-			a.Ways = append(a.Ways, best.follow(w, entry, q))
-		}
-		if entry == plan.MeshEntry && q.from != nil && q.via == "" {
-			if a.settled() {
-				break
-			}
-			a.Notes = append(a.Notes, a.passedOn())
-		}
-	}
+	unseen := w.unseen(q)
+	a.Notes = append(a.Notes, unseen...)
+	a.Notes = append(a.Notes, a.follow(w, q)...)
 	a.Routed = slices.ContainsFunc(a.Ways, func(one way) bool { return one.Outcome == routed })
 	if len(a.Ways) == 0 {
-		a.Notes, a.Because = nil, w.whyNone(q)
+		a.Notes, a.Because = unseen, w.whyNone(q)
 	}
 	for _, t := range w.ingresses {
 		a.Decisions = append(a.Decisions, t.decisions(q, a.Ways)...)
@@ -105,12 +97,27 @@ func (w *world) explain(q question) answer {
 	return a
 }
 
-// passedOn says what becomes of a request for which the caller's sidecar has no rule.
-func (a answer) passedOn() string {
-	if slices.ContainsFunc(a.Ways, func(one way) bool { return one.Outcome == hidden && one.Blocker.Reason == doctor.CallerUnmeshed }) {
-		return "a caller without a sidecar asks where DNS leads; the gateways below, if there are any, are where that may be"
+// follow adds a way for each entry that has the host, and returns what is worth knowing of them.
+func (a *answer) follow(w *world, q question) (notes []string) {
+	unruled := false
+	for _, entry := range w.entries(q) {
+		if best, ok := w.claimant(entry, q); ok {
+			a.Ways = append(a.Ways, best.follow(w, entry, q))
+			if entry == plan.MeshEntry && best.public(q.request.Host) {
+				notes = append(notes, mustResolve(q.request.Host))
+			}
+		}
+		if entry == plan.MeshEntry && q.from != nil && q.via == "" {
+			if a.settled() {
+				return notes
+			}
+			unruled = true
+		}
 	}
-	return "the caller's sidecar has no rule for this request and, as Istio is set up by default, passes it on to where DNS leads; the gateways below are where that may be"
+	if unruled {
+		notes = append(notes, a.passedOn())
+	}
+	return notes
 }
 
 // settled says whether the sidecar answers for the host, be it with 404.
@@ -221,6 +228,7 @@ func (c claim) follow(w *world, entry plan.Entry, q question) way {
 		return one
 	}
 	one.Route = w.route(found, entry, q.from)
+	c.lookForServices(w, found, one.Route)
 	one.Field = fmt.Sprintf("spec.rules[%d].http.paths[%d]", found.Source.Rule, found.Source.Path)
 	if why := one.Route.stopped(); why != "" {
 		one.Outcome, one.Because = blocked, why

@@ -10,7 +10,10 @@ import (
 	"knative.dev/networking/pkg/apis/networking"
 
 	"github.com/net-mesh/net-mesh/pkg/doctor"
+	"github.com/net-mesh/net-mesh/pkg/finding"
+	"github.com/net-mesh/net-mesh/pkg/model"
 	"github.com/net-mesh/net-mesh/pkg/plan"
+	"github.com/net-mesh/net-mesh/pkg/snapshot"
 )
 
 // lookAround gives a world what is needed to say what blocks a call. Who may not read it is told.
@@ -106,9 +109,35 @@ func (p passage) stopped() *doctor.Blocker {
 	return nil
 }
 
+// lookForServices says which shares go to a Service that does not exist: nothing resolves there,
+// and proxies answer with 503.
+func (c claim) lookForServices(w *world, found model.Route, shown *route) {
+	for i, s := range found.Splits {
+		name := s.Backend.Service
+		if !slices.ContainsFunc(c.by.World.Refs, func(ref snapshot.Ref) bool {
+			return ref.Kind == "Service" && ref.Namespace == name.Namespace && ref.Name == name.Name && !ref.Found
+		}) {
+			continue
+		}
+		b := &doctor.Blocker{
+			Reason: doctor.ServiceMissing, Object: finding.Ref{Kind: "Service", Namespace: name.Namespace, Name: name.Name},
+			Because: fmt.Sprintf("Service %s does not exist", name), Remedy: "create it or correct the split",
+		}
+		if !w.asked && len(w.bundle.Services()) == 0 {
+			b.Maybe = true
+			b.Because = fmt.Sprintf("whether Service %s exists is not known, since the documents hold no Service", name)
+			b.Remedy = `add what "kubectl get services -A -o yaml" prints`
+		}
+		shown.To[i].Blocker = b
+	}
+}
+
 // stopped says why some share of the requests never arrives, if that is so.
 func (r *route) stopped() string {
 	for _, d := range r.To {
+		if d.Blocker != nil && !d.Blocker.Maybe {
+			return fmt.Sprintf("what goes to %s never arrives: %s", cmp.Or(d.Revision, d.Host), d.Blocker.Because)
+		}
 		if len(d.Passages) > 0 && !slices.ContainsFunc(d.Passages, func(p passage) bool { return p.stopped() == nil }) {
 			b := d.Passages[0].stopped()
 			return fmt.Sprintf("what goes to %s never arrives: %s %s stops it", cmp.Or(d.Revision, d.Host), b.Object.Kind, nameOf(b.Object))

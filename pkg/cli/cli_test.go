@@ -27,7 +27,7 @@ func TestExitCodes(t *testing.T) {
 		{"diff --help", 0, "Exit codes:"},
 		{"heal", 2, "unknown command"},
 		{"translate", 2, "-f"},
-		{"lint", 2, "no documents and no cluster"},
+		{"lint", 2, "no documents and no cluster, for $KUBECONFIG names what does not exist (nowhere): "},
 		{"explain http://a.b", 2, "-f"},
 		{"diff --to hello.yaml", 2, "-f"},
 		{"translate hello.yaml", 2, "unknown command"},
@@ -116,7 +116,14 @@ func TestMalformed(t *testing.T) {
 		{"list in a list", "apiVersion: v1\nkind: List\nitems:\n- {kind: List, apiVersion: v1, items: []}\n", "in.yaml:1: item 0: a List in a List"},
 		{"after an end marker", good + "...\n" + "kind: [\n", "in.yaml:"},
 		{"on the line of a marker", good + "--- {kind: Service, apiVersion: v1}\n", `in.yaml:4: metadata.name ""`},
+		{"two documents in one", "# comment\n" + good + good, `in.yaml:5: key "apiVersion" is written twice, first in line 2 (and 2 more of the document); leave one, or put --- between two documents`},
+		{"a key twice", good + "---\n" + good + "spec:\n  type: ClusterIP\n  ports: []\n  type: ExternalName\n", `in.yaml:11: key "type" is written twice, first in line 9; leave one`},
+		{"a key twice in a list", good + "---\napiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Service\n  metadata: {name: a,\n    namespace: b, name: c}\n", `in.yaml:11: key "name" is written twice, first in line 10`},
+		{"a key twice in JSON", "{\"apiVersion\": \"v1\", \"kind\": \"Service\",\n\"metadata\": {\"name\": \"a\", \"namespace\": \"b\"},\n\"kind\": \"Secret\"}\n", `in.yaml:3: key "kind" is written twice, first in line 1`},
+		{"a key twice in a kind that plays no part", "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: b}\nspec: {}\nspec: {}\n", `in.yaml:5: key "spec" is written twice`},
+		{"a key twice in quotes", good + "\"kind\": Secret\n", `in.yaml:4: key "kind" is written twice, first in line 2`},
 		{"config", good + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: config-istio, namespace: s}\ndata: {local-gateways: none}\n", "in.yaml:4: config-istio: local-gateways: "},
+		{"config that is written", good + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: config-istio, namespace: s}\ndata: {local-gateways: none}\n", "; the controller goes on with what it read before\n"},
 		{"two system namespaces", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config-istio, namespace: s}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: config-istio, namespace: t}\n", "several namespaces (s, t)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -76,7 +80,7 @@ func (i *input) connect() (*cluster, error) {
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: i.context})
 	cfg, err := loader.ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
-		return nil, errors.New("no documents and no cluster: give files, folders or - with -f, or a kubeconfig with --kubeconfig or KUBECONFIG")
+		return nil, fmt.Errorf("no documents and no cluster%s: give files, folders or - with -f, or a kubeconfig with --kubeconfig or KUBECONFIG", absentFiles())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w; correct it, or choose another with --kubeconfig or --context", err)
@@ -95,6 +99,20 @@ func (i *input) connect() (*cluster, error) {
 		c.name = cfg.Host
 	}
 	return c, nil
+}
+
+// absentFiles tells which files of $KUBECONFIG are not there, which its reader passes over.
+func absentFiles() string {
+	var absent []string
+	for _, file := range filepath.SplitList(os.Getenv(clientcmd.RecommendedConfigPathEnvVar)) {
+		if _, err := os.Stat(file); file != "" && errors.Is(err, fs.ErrNotExist) {
+			absent = append(absent, file)
+		}
+	}
+	if len(absent) == 0 {
+		return ""
+	}
+	return ", for $KUBECONFIG names what does not exist (" + strings.Join(absent, ", ") + ")"
 }
 
 // list reads all objects of a resource, in one namespace or, without one, in all.

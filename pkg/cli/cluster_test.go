@@ -3,6 +3,7 @@ package cli_test
 import (
 	"encoding/json"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -71,6 +72,7 @@ func TestLive(t *testing.T) {
 		{"no rights on Services", "lint", forbid("services"), 2, "cannot get services "},
 		{"no rights on ConfigMaps", "lint", forbid("configmaps"), 2, "cannot get configmaps knative-serving/config-istio of cluster test"},
 		{"no rights on ServerlessServices", "explain http://hello --from shop/default", forbid("serverlessservices"), 0, "warning: whether the activator stands before a revision is not known: cannot list serverlessservices"},
+		{"no Service of a split", "explain http://hello --from shop/default", func(s *server) { s.remove("Service", "hello-00002") }, 1, "what goes to hello-00002 never arrives: Service shop/hello-00002 does not exist"},
 		{"no rights on VirtualServices", "diff --live", forbid("virtualservices"), 2, "cannot list virtualservices.networking.istio.io"},
 		{"no Knative", "lint", miss("ingresses"), 2, "cluster test has no ingresses.networking.internal.knative.dev (v1alpha1): install Knative Serving"},
 		{"no Istio", "lint", miss("gateways"), 2, "cluster test has no gateways.networking.istio.io (v1): install Istio"},
@@ -174,9 +176,19 @@ func forbid(resource string) func(*server) {
 func miss(resource string) func(*server) { return func(s *server) { s.missing = []string{resource} } }
 
 func TestNoCluster(t *testing.T) {
-	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
-	if _, problems, code := run(nil, "lint"); code != 2 || !strings.Contains(problems, "no documents and no cluster: give files, folders or - with -f, or a kubeconfig") {
-		t.Errorf("exit code %d: %s", code, problems)
+	dir := t.TempDir()
+	empty := filepath.Join(dir, "empty")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for files, says := range map[string]string{
+		empty: "no documents and no cluster: give files, folders or - with -f, or a kubeconfig",
+		filepath.Join(dir, "none") + string(os.PathListSeparator) + empty: ", for $KUBECONFIG names what does not exist (" + filepath.Join(dir, "none") + "): give files",
+	} {
+		t.Setenv("KUBECONFIG", files)
+		if _, problems, code := run(nil, "lint"); code != 2 || !strings.Contains(problems, says) {
+			t.Errorf("exit code %d: %s", code, problems)
+		}
 	}
 	t.Setenv("KUBECONFIG", kubeconfig(t, "http://127.0.0.1:1"))
 	if _, problems, code := run(nil, "lint"); code != 2 || !strings.Contains(problems, "see whether the cluster is up and can be reached from here") {

@@ -97,6 +97,9 @@ var blocked = map[string]string{
 	"explain-blocked-registry-only":    "http://hello.shop --from clients/caller " + gateways + "-f doctor/sidecar-narrow.yaml",
 	"explain-blocked-detour":           "http://hello.shop --from clients/caller " + gateways + "-f doctor/sidecar-detour.yaml",
 	"explain-blocked-maybe":            "http://hello.shop --from clients/unseen " + meshOnly + "-f doctor/sidecar-detour.yaml -f doctor/policies-labels.yaml",
+	"explain-unseen-account":           "http://hello.shop --from clients/callr " + meshOnly,
+	"explain-unseen-namespace":         "http://hello.shop --from nowhere/nobody " + meshOnly,
+	"explain-unseen-not-routed":        "http://nobody.shop --from nowhere/nobody " + meshOnly + "-o json",
 	"explain-blocked-policies":         "http://hello.shop --from clients/caller " + meshOnly + "-f doctor/policies.yaml",
 	"explain-blocked-share":            "http://hello.shop --from clients/caller " + meshOnly + "-f doctor/kubeflow.yaml -f doctor/sidecar-fit.yaml",
 	"explain-blocked-gateway":          "http://hello.shop.example.com --from clients/caller " + gateways + "-f doctor/policies.yaml",
@@ -107,6 +110,12 @@ var blocked = map[string]string{
 	"explain-blocked-not":              "http://hello.shop --from clients/caller " + meshOnly + "-f doctor/sidecar-fit.yaml -f doctor/policies-fit.yaml",
 	"explain-blocked-json":             "http://hello.shop --from clients/caller " + meshOnly + "-f doctor/policies.yaml -o json",
 	"explain-blocked-html":             "http://hello.shop --from clients/caller " + meshOnly + "-f doctor/policies.yaml -o html",
+	"explain-blocked-service":          "http://half.example.com -f hello.yaml -f service-missing.yaml -f mesh-only.yaml",
+	"explain-blocked-service-rewrite":  "http://half.example.com/other -f hello.yaml -f service-missing.yaml -f gateways.yaml",
+	"explain-blocked-service-maybe":    "http://half.example.com/ -f service-missing.yaml -f mesh-only.yaml",
+	"explain-blocked-service-json":     "http://half.example.com -f hello.yaml -f service-missing.yaml -f mesh-only.yaml -o json",
+	"explain-blocked-service-html":     "http://half.example.com -f hello.yaml -f service-missing.yaml -f mesh-only.yaml -o html",
+	"explain-blocked-service-mermaid":  "http://half.example.com -f hello.yaml -f service-missing.yaml -f mesh-only.yaml -o mermaid",
 	"explain-blocked-mermaid":          "http://hello.shop --from clients/caller " + meshOnly + "-f doctor/policies.yaml -o mermaid",
 }
 

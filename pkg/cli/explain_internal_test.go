@@ -75,7 +75,7 @@ func explained(t *testing.T, where string, w *world, tr translated, e plan.Expos
 		a := w.explain(question{url: "url", tls: tls, request: r, via: entry})
 		for i, one := range a.Ways {
 			redirects = redirects || one.Outcome == redirected
-			if one.Outcome == routed && one.Ingress == tr.Model.Name.String() && one.VirtualService == tr.Model.Name.Namespace+"/"+e.Name {
+			if (one.Outcome == routed || one.Outcome == blocked) && one.Ingress == tr.Model.Name.String() && one.VirtualService == tr.Model.Name.Namespace+"/"+e.Name {
 				found = &a.Ways[i]
 			}
 		}

@@ -123,7 +123,7 @@ func TestNoOrphans(t *testing.T) {
 // TestSchemaIsDescribed: whoever reads the JSON finds every field in the documentation.
 func TestSchemaIsDescribed(t *testing.T) {
 	docs := read(t, "../../docs/netmesh.md")
-	for _, name := range []string{"explain-json", "explain-disputed-json", "explain-from-json", "explain-blocked-json", "explain-blocked-no-sidecar-json"} {
+	for _, name := range []string{"explain-json", "explain-disputed-json", "explain-from-json", "explain-blocked-json", "explain-blocked-no-sidecar-json", "explain-blocked-service-json"} {
 		text, _, _ := strings.Cut(read(t, filepath.Join("testdata/golden", name+".txt")), "--- standard error")
 		for _, m := range regexp.MustCompile(`"(\w+)": `).FindAllStringSubmatch(text, -1) {
 			if !strings.Contains(docs, "`"+m[1]) && !strings.Contains(docs, "."+m[1]) {

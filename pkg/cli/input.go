@@ -199,7 +199,7 @@ func (d *documents) world(ctx context.Context, clusterDomain string, c change) (
 		if err != nil {
 			return nil, err
 		}
-		w.warnings = append(w.warnings, d.warnings...)
+		w.warnings, w.asked = append(w.warnings, d.warnings...), d.live != nil
 		if d.live == nil {
 			return w, nil
 		}

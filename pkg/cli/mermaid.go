@@ -40,7 +40,11 @@ func (d destination) mermaid(out *strings.Builder, i, k int) {
 	for _, h := range d.Sets {
 		backend = append(backend, "sets "+h.Key+": "+h.Value)
 	}
-	fmt.Fprintf(out, "  route%d -->|%s| backend%d_%d[%s]\n", i, label(fmt.Sprintf("%v %%", d.Percent)), i, k, label(backend...))
+	share, line := []string{fmt.Sprintf("%v %%", d.Percent)}, "-->"
+	if d.Blocker != nil {
+		share, line = append(share, stopsWord(d.Blocker)+" here: "+d.Blocker.Because), "-.->"
+	}
+	fmt.Fprintf(out, "  route%d %s|%s| backend%d_%d[%s]\n", i, line, label(share...), i, k, label(backend...))
 	for n, p := range d.Passages {
 		from := fmt.Sprintf("backend%d_%d", i, k)
 		for m, h := range p.Hops[1:] {

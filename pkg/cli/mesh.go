@@ -205,7 +205,7 @@ func (w *world) facts(objects doctor.Objects, fault configFault) (doctor.World, 
 	}
 	out.Network, _ = w.bundle.Entries(types.NamespacedName{Namespace: system, Name: config.NetworkConfigMap})
 	if fault.error != nil {
-		out.ConfigFault = fault.Error()
+		out.ConfigFault = fault.error.Error()
 	} else {
 		out.Config = &w.config
 	}

@@ -72,7 +72,7 @@ func callerOf(from string) (*caller, error) {
 	}
 	namespace, account, ok := strings.Cut(from, "/")
 	if !ok || len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(account)) > 0 {
-		return nil, fmt.Errorf("--from %q: want NAMESPACE/SERVICEACCOUNT of a caller with a sidecar", from)
+		return nil, fmt.Errorf("--from %q: want NAMESPACE/SERVICEACCOUNT of a caller", from)
 	}
 	return &caller{namespace, account}, nil
 }

@@ -37,6 +37,8 @@ type destination struct {
 	Sets     []model.KV `json:"sets,omitempty"`
 	// RewriteHost is that of the route for this share alone.
 	RewriteHost string `json:"rewriteHost,omitempty"`
+	// Blocker is what keeps all of this share from arriving, surely or maybe.
+	Blocker *doctor.Blocker `json:"blocker,omitempty"`
 	// Passages are the ways from the entry to the application, one for each state in which
 	// it may be. None where the request is routed once more.
 	Passages []passage `json:"passages,omitempty"`

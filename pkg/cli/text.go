@@ -108,6 +108,9 @@ func (r route) rows(row addRow) {
 		for _, h := range d.Sets {
 			row("", "sets %s: %s", h.Key, h.Value)
 		}
+		if d.Blocker != nil {
+			row("", "%s here: %s", stopsWord(d.Blocker), blockerWords(d.Blocker))
+		}
 		for _, p := range d.Passages {
 			row("", "%s", p.words())
 			for _, h := range p.Hops {

@@ -28,13 +28,27 @@ type world struct {
 	looked []string
 	// mesh answers what stands in the way of a call; nil where it is not asked.
 	mesh *doctor.View
+	// asked: what is missing was asked for in a cluster, so it is not there.
+	asked bool
 }
 
 // configFault is a configuration that cannot be read, in a world that else can.
 type configFault struct {
 	error
 	world *world
+	// written: so it is, and not only asked about.
+	written bool
 }
+
+// Error adds what becomes of it.
+func (f configFault) Error() string {
+	if !f.written {
+		return f.error.Error()
+	}
+	return f.error.Error() + "; the controller goes on with what it read before"
+}
+
+func (f configFault) Unwrap() error { return f.error }
 
 // translated is one Ingress at every step of the line.
 type translated struct {
@@ -68,7 +82,7 @@ func newWorld(files []snapshot.File, clusterDomain string, c change) (*world, er
 	w := &world{bundle: b, warnings: warnings(b)}
 	if w.config, w.about, err = b.Config(clusterDomain, namespace); err != nil {
 		w.config = config.Config{ClusterDomain: clusterDomain, SystemNamespace: namespace}
-		return nil, configFault{err, w}
+		return nil, configFault{err, w, len(c.settings) == 0}
 	}
 	w.config.Istio = c.mode.apply(w.config.Istio, config.DefaultIstio(clusterDomain, namespace))
 	for _, ing := range b.Ingresses {

@@ -14,7 +14,7 @@ import (
 func checkAuthorization(f *facts) []Finding {
 	var out []Finding
 	for _, r := range f.Revisions {
-		for _, w := range distinct(f.podsOf(r)) {
+		for _, w := range f.distinct(f.podsOf(r)) {
 			if !w.Sidecar {
 				continue
 			}

@@ -3,6 +3,7 @@ package doctor
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -40,16 +41,8 @@ func checkPolicies(f *facts) []Finding {
 
 // barriers of a leg, one for each first policy.
 func (f *facts) barriers(l leg) []barrier {
-	var out []barrier
-	for _, to := range l.to.members {
-		for _, from := range l.from.members {
-			for _, port := range slices.Concat(l.ports, l.later) {
-				for _, s := range f.passes(from, to, port) {
-					out = note(out, l, s, from, to, port)
-				}
-			}
-		}
-	}
+	out := f.oneWay(nil, l, networkingv1.PolicyTypeEgress)
+	out = f.oneWay(out, l, networkingv1.PolicyTypeIngress)
 	for i := range out {
 		slices.Sort(out[i].peers)
 		slices.Sort(out[i].ports)
@@ -57,6 +50,45 @@ func (f *facts) barriers(l leg) []barrier {
 	slices.SortStableFunc(out, func(a, b barrier) int {
 		return cmp.Or(cmp.Compare(a.first.Namespace, b.first.Namespace), cmp.Compare(a.first.Name, b.first.Name))
 	})
+	return out
+}
+
+// oneWay asks the policies at one end of a leg. They are few for each pod and say little of the
+// other end, so of all pods there those are compared that these policies can tell apart: thousands
+// at both ends would be millions of pairs.
+func (f *facts) oneWay(out []barrier, l leg, direction networkingv1.PolicyType) []barrier {
+	here, there := l.to.members, l.from.members
+	if direction == networkingv1.PolicyTypeEgress {
+		here, there = there, here
+	}
+	apart := map[string][]Workload{}
+	for _, own := range here {
+		s := f.selecting(own, direction)
+		if own.Host || len(s.policies) == 0 {
+			continue
+		}
+		keys := map[string]bool{}
+		for _, p := range s.policies {
+			for _, peer := range peersOf(p) {
+				keysOf(peer.PodSelector, keys)
+			}
+		}
+		words := strings.Join(slices.Sorted(maps.Keys(keys)), ",")
+		if _, done := apart[words]; !done {
+			apart[words] = distinct(there, keys)
+		}
+		for _, other := range apart[words] {
+			from, to := other, own
+			if direction == networkingv1.PolicyTypeEgress {
+				from, to = own, other
+			}
+			for _, port := range slices.Concat(l.ports, l.later) {
+				if bars, passes := f.side(s, other, to, port); !passes && !other.Host {
+					out = note(out, l, bars, from, to, port)
+				}
+			}
+		}
+	}
 	return out
 }
 

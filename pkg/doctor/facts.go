@@ -24,6 +24,12 @@ type facts struct {
 	// policies by namespace, and what the controller is told of observers; both are asked for often.
 	policies map[string][]*networkingv1.NetworkPolicy
 	observed observing
+	// selectors are those of the policies, read once, and telling the labels by which any object
+	// tells pods apart.
+	selectors map[*metav1.LabelSelector]labels.Selector
+	telling   map[string]bool
+	// all are blocks of policies in which each pod is, whatever address it will have.
+	all map[*networkingv1.IPBlock]bool
 }
 
 // mesh is what Istio's mesh configuration says.
@@ -54,8 +60,10 @@ func newFacts(w World) *facts {
 		all[namespaceLabel] = n.Name
 		f.namespaces[n.Name] = all
 	}
+	f.selectors, f.telling = f.readSelectors(), f.tellingLabels()
 	f.mesh = f.readMesh()
 	f.workloads = f.gather()
+	f.all = f.blocksOfAll()
 	f.Revisions = f.allRevisions()
 	return f
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // role is who stands at one end of a connection.
@@ -27,48 +28,51 @@ type leg struct {
 	so string
 }
 
+// dotted is a name that no object of another namespace has, and one that a policy may have.
+func dotted(n types.NamespacedName) string { return n.Namespace + "." + n.Name }
+
 func byLabel(key, value string) *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchLabels: map[string]string{key: value}}
 }
 
 // roles of the world, each with one of all that policies cannot tell apart.
 func (f *facts) activators() role {
-	return role{"the activator", distinct(f.systemPods(activatorName)), byLabel(appLabel, activatorName)}
+	return role{"the activator", f.distinct(f.systemPods(activatorName)), byLabel(appLabel, activatorName)}
 }
 
 func (f *facts) autoscalers() role {
-	return role{"the autoscaler", distinct(f.systemPods(autoscalerName)), byLabel(appLabel, autoscalerName)}
+	return role{"the autoscaler", f.distinct(f.systemPods(autoscalerName)), byLabel(appLabel, autoscalerName)}
 }
 
 func (f *facts) revisions() role {
-	return role{"revisions", distinct(f.revisionPods()), &metav1.LabelSelector{
+	return role{"revisions", f.distinct(f.revisionPods()), &metav1.LabelSelector{
 		MatchExpressions: []metav1.LabelSelectorRequirement{{Key: revisionLabel, Operator: metav1.LabelSelectorOpExists}}}}
 }
 
 func (f *facts) controllers() role {
-	return role{"the controller", distinct(f.systemPods(controllerName)), byLabel(appLabel, controllerName)}
+	return role{"the controller", f.distinct(f.systemPods(controllerName)), byLabel(appLabel, controllerName)}
 }
 
 func (f *facts) callers() role {
-	return role{"callers", distinct(f.choose(func(w Workload) bool {
+	return role{"callers", f.distinct(f.choose(func(w Workload) bool {
 		// A gateway is injected as well, and Sidecar objects are not for it.
 		return w.Sidecar && !f.infrastructure(w.Namespace) && w.Annotations["inject.istio.io/templates"] != "gateway"
 	})), nil}
 }
 
 func (f *facts) meshed() role {
-	return role{"sidecars", distinct(f.choose(func(w Workload) bool { return w.Sidecar && w.Labels[appLabel] != istiodApp })), nil}
+	return role{"sidecars", f.distinct(f.choose(func(w Workload) bool { return w.Sidecar && w.Labels[appLabel] != istiodApp })), nil}
 }
 
 func (f *facts) istiods() role {
-	return role{"istiod", distinct(f.choose(func(w Workload) bool {
+	return role{"istiod", f.distinct(f.choose(func(w Workload) bool {
 		return w.Namespace == f.mesh.root && w.Labels[appLabel] == istiodApp
 	})), byLabel(appLabel, istiodApp)}
 }
 
 // ofService are the pods behind a Service.
 func (f *facts) ofService(words string, w []Workload, selector map[string]string) role {
-	return role{words, distinct(w), &metav1.LabelSelector{MatchLabels: selector}}
+	return role{words, f.distinct(w), &metav1.LabelSelector{MatchLabels: selector}}
 }
 
 // ports says which of the ports of activator and revisions are in use, and which may be.
@@ -116,10 +120,10 @@ func (f *facts) legs() []leg {
 		}
 		gateway := f.ofService("the gateway "+g.Name.String(), pods, s.Spec.Selector)
 		out = append(out,
-			leg{g.Name.Name + "-to-activator", gateway, activators, used, later, PolicyShutsActivator, "so calls by the gateway fail while a Service is at zero or the activator buffers"},
-			leg{g.Name.Name + "-to-revisions", gateway, revisions, used, later, PolicyShutsRevisions, "so calls by the gateway fail when the activator steps aside"})
+			leg{dotted(g.Name) + "-to-activator", gateway, activators, used, later, PolicyShutsActivator, "so calls by the gateway fail while a Service is at zero or the activator buffers"},
+			leg{dotted(g.Name) + "-to-revisions", gateway, revisions, used, later, PolicyShutsRevisions, "so calls by the gateway fail when the activator steps aside"})
 		if port := targetOf(s, 80, pods); port != 0 {
-			out = append(out, leg{"controller-to-" + g.Name.Name, f.controllers(), gateway, []int32{port}, nil, PolicyShutsGateway, "so nothing that the gateway serves is proven, and Ingresses wait"})
+			out = append(out, leg{"controller-to-" + dotted(g.Name), f.controllers(), gateway, []int32{port}, nil, PolicyShutsGateway, "so nothing that the gateway serves is proven, and Ingresses wait"})
 		}
 	}
 	for _, name := range f.observers().services {
@@ -132,7 +136,7 @@ func (f *facts) legs() []leg {
 		if port == 0 {
 			port = portObserver
 		}
-		out = append(out, leg{"controller-to-" + name.Name, f.controllers(), f.ofService("the observer "+name.String(), pods, s.Spec.Selector),
+		out = append(out, leg{"controller-to-" + dotted(name), f.controllers(), f.ofService("the observer "+name.String(), pods, s.Spec.Selector),
 			[]int32{port}, nil, PolicyShutsObserver, "so Ingresses wait for an answer"})
 	}
 	return out

@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 )
 
 // answer says whether a policy lets something through. Several are joined by the greater.
@@ -37,34 +36,47 @@ func (f *facts) passes(from, to Workload, port int32) []side {
 		// What a node sends and takes is up to the network plugin.
 		return nil
 	}
-	if s, ok := f.side(from, to, to, port, networkingv1.PolicyTypeEgress); !ok {
+	if s, ok := f.side(f.selecting(from, networkingv1.PolicyTypeEgress), to, to, port); !ok {
 		sides = append(sides, s)
 	}
-	if s, ok := f.side(to, from, to, port, networkingv1.PolicyTypeIngress); !ok {
+	if s, ok := f.side(f.selecting(to, networkingv1.PolicyTypeIngress), from, to, port); !ok {
 		sides = append(sides, s)
 	}
 	return sides
 }
 
-// side asks the policies of one pod about the other one.
-func (f *facts) side(own, other, to Workload, port int32, direction networkingv1.PolicyType) (side, bool) {
-	s := side{egress: direction == networkingv1.PolicyTypeEgress}
-	best, surely := shut, false
+// selection is what of policies holds for one pod in one direction.
+type selection struct {
+	direction networkingv1.PolicyType
+	policies  []*networkingv1.NetworkPolicy
+	// surely: it is known that one selects the pod.
+	surely bool
+}
+
+func (f *facts) selecting(own Workload, direction networkingv1.PolicyType) selection {
+	s := selection{direction: direction}
 	for _, p := range f.policies[own.Namespace] {
 		if !slices.Contains(directions(p), direction) {
 			continue
 		}
-		selected := selects(&p.Spec.PodSelector, own)
-		if selected == shut {
-			continue
+		if selected := f.selects(&p.Spec.PodSelector, own); selected != shut {
+			s.policies, s.surely = append(s.policies, p), s.surely || selected == open
 		}
-		surely = surely || selected == open
-		s.policies = append(s.policies, p)
-		best = max(best, f.admits(p, direction, other, to, port))
 	}
-	// Where it is not known that one selects the pod, none may, and all would pass.
-	s.unclear = best == unclear || !surely
-	return s, len(s.policies) == 0 || best == open
+	return s
+}
+
+// side asks the policies of one pod about the other one.
+func (f *facts) side(own selection, other, to Workload, port int32) (side, bool) {
+	best := shut
+	for _, p := range own.policies {
+		best = max(best, f.admits(p, own.direction, other, to, port))
+	}
+	return side{
+		egress: own.direction == networkingv1.PolicyTypeEgress, policies: own.policies,
+		// Where it is not known that one selects the pod, none may, and all would pass.
+		unclear: best == unclear || !own.surely,
+	}, len(own.policies) == 0 || best == open
 }
 
 // directions has the defaults of the API server, which documents need not have met.
@@ -106,7 +118,7 @@ func (f *facts) anyPeer(peers []networkingv1.NetworkPolicyPeer, namespace string
 
 func (f *facts) peer(p networkingv1.NetworkPolicyPeer, namespace string, other Workload) answer {
 	if p.IPBlock != nil {
-		return inBlock(p.IPBlock, other)
+		return f.inBlock(p.IPBlock, other)
 	}
 	in := shut
 	switch {
@@ -118,7 +130,7 @@ func (f *facts) peer(p networkingv1.NetworkPolicyPeer, namespace string, other W
 	if p.PodSelector == nil || in == shut {
 		return in
 	}
-	return min(in, selects(p.PodSelector, other))
+	return min(in, f.selects(p.PodSelector, other))
 }
 
 func (f *facts) selectsNamespace(s *metav1.LabelSelector, namespace string) answer {
@@ -126,7 +138,7 @@ func (f *facts) selectsNamespace(s *metav1.LabelSelector, namespace string) answ
 	if !known {
 		have = map[string]string{namespaceLabel: namespace}
 	}
-	switch matches(s, have) {
+	switch f.matches(s, have) {
 	case true:
 		return open
 	default:
@@ -137,9 +149,9 @@ func (f *facts) selectsNamespace(s *metav1.LabelSelector, namespace string) answ
 	}
 }
 
-func selects(s *metav1.LabelSelector, w Workload) answer {
+func (f *facts) selects(s *metav1.LabelSelector, w Workload) answer {
 	switch {
-	case matches(s, w.Labels):
+	case f.matches(s, w.Labels):
 		if w.Vague && len(s.MatchLabels)+len(s.MatchExpressions) > 0 {
 			return unclear
 		}
@@ -150,19 +162,23 @@ func selects(s *metav1.LabelSelector, w Workload) answer {
 	return shut
 }
 
-// matches takes a selector that cannot be read for one that matches nothing; the API server
-// refuses it.
-func matches(s *metav1.LabelSelector, have map[string]string) bool {
-	selector, err := metav1.LabelSelectorAsSelector(s)
-	return err == nil && selector.Matches(labels.Set(have))
-}
-
-// inBlock compares addresses; of a pod that is not there none is known.
-func inBlock(b *networkingv1.IPBlock, w Workload) answer {
+// inBlock compares addresses. Of a pod that is not there none is known: it will be in a block that
+// is all addresses, if those that are there are.
+func (f *facts) inBlock(b *networkingv1.IPBlock, w Workload) answer {
 	if len(w.IPs) == 0 {
+		if f.all[b] {
+			return open
+		}
 		return unclear
 	}
-	within := func(cidr, ip string) bool {
+	if slices.ContainsFunc(w.IPs, func(ip string) bool { return contains(b, ip) }) {
+		return open
+	}
+	return shut
+}
+
+func contains(b *networkingv1.IPBlock, ip string) bool {
+	within := func(cidr string) bool {
 		prefix, err := netip.ParsePrefix(cidr)
 		if err != nil {
 			return false
@@ -170,12 +186,7 @@ func inBlock(b *networkingv1.IPBlock, w Workload) answer {
 		addr, err := netip.ParseAddr(ip)
 		return err == nil && prefix.Contains(addr.Unmap())
 	}
-	for _, ip := range w.IPs {
-		if within(b.CIDR, ip) && !slices.ContainsFunc(b.Except, func(cidr string) bool { return within(cidr, ip) }) {
-			return open
-		}
-	}
-	return shut
+	return within(b.CIDR) && !slices.ContainsFunc(b.Except, within)
 }
 
 // anyPort: no ports at all means every port. A name is that of a port of the pod that is called.

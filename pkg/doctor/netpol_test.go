@@ -42,6 +42,11 @@ func TestPolicies(t *testing.T) {
 		{"any port", "to", `{podSelector: {}, ingress: [{ports: [{protocol: TCP}]}]}`, open},
 		{"UDP", "to", `{podSelector: {}, ingress: [{ports: [{protocol: UDP, port: 8012}]}]}`, shut},
 		{"to a pod without address", "from", `{podSelector: {}, policyTypes: [Egress], egress: [{to: [{ipBlock: {cidr: 10.0.0.0/8}}]}]}`, unclear},
+		{"to a pod without address, and everywhere", "from", `{podSelector: {}, policyTypes: [Egress], egress: [{to: [{ipBlock: {cidr: 0.0.0.0/0}}]}]}`, open},
+		{"to a pod without address, and everywhere where pods are", "from", `{podSelector: {}, policyTypes: [Egress], egress: [{to: [{ipBlock: {cidr: 0.0.0.0/0, except: [169.254.169.254/32]}}]}]}`, open},
+		{"to a pod without address, and everywhere but where pods are", "from", `{podSelector: {}, policyTypes: [Egress], egress: [{to: [{ipBlock: {cidr: 0.0.0.0/0, except: [10.0.0.0/8]}}]}]}`, unclear},
+		{"to a pod without address, and everywhere but where some pods are", "from", `{podSelector: {}, policyTypes: [Egress], egress: [{to: [{ipBlock: {cidr: 0.0.0.0/0, except: [10.0.9.0/24]}}]}]}`, unclear},
+		{"to a pod without address, in another family", "from", `{podSelector: {}, policyTypes: [Egress], egress: [{to: [{ipBlock: {cidr: "::/0"}}]}]}`, unclear},
 		{"to the pods", "from", `{podSelector: {}, policyTypes: [Egress], egress: [{to: [{namespaceSelector: {}, podSelector: {matchLabels: {app: b}}}], ports: [{port: queue-port}]}]}`, open},
 	} {
 		p := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: tt.namespace, Name: "p"}}
@@ -49,7 +54,8 @@ func TestPolicies(t *testing.T) {
 			t.Fatal(tt.name, err)
 		}
 		to := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "to"}}
-		f := newFacts(World{Objects: Objects{NetworkPolicies: []*networkingv1.NetworkPolicy{p}, Namespaces: []*corev1.Namespace{to}}})
+		f := newFacts(World{Objects: Objects{NetworkPolicies: []*networkingv1.NetworkPolicy{p}, Namespaces: []*corev1.Namespace{to},
+			Pods: []*corev1.Pod{{Status: corev1.PodStatus{PodIP: "10.0.0.7"}}, {Status: corev1.PodStatus{PodIP: "10.0.9.7"}}}}})
 		sides := f.passes(
 			Workload{Namespace: "from", Labels: map[string]string{"app": "a"}, IPs: []string{"10.0.0.7"}},
 			Workload{Namespace: "to", Labels: map[string]string{"app": "b"}, Ports: map[string]int32{"queue-port": 8012}}, 8012)

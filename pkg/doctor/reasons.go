@@ -69,6 +69,7 @@ const (
 	ActivatorNotAllowedYet Reason = "ActivatorNotAllowedYet"
 
 	CallerUnmeshed Reason = "CallerUnmeshed"
+	ServiceMissing Reason = "ServiceMissing"
 )
 
 // Entry is one row of the catalogue.
@@ -137,6 +138,7 @@ func Catalogue() []Entry {
 		{ActivatorNotAllowed, Wrong, "An AuthorizationPolicy of a revision does not allow the activator, which stands before it now."},
 		{ActivatorNotAllowedYet, Notable, "An AuthorizationPolicy of a revision does not allow the activator, which stands before it at times."},
 		{CallerUnmeshed, Wrong, "The caller has no sidecar."},
+		{ServiceMissing, Wrong, "The Service that a share of the requests goes to does not exist."},
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/net-mesh/net-mesh/pkg/config"
 )
 
-// BenchmarkExamine is a cluster of 100 namespaces with 10 Services each, that call one another,
-// and two NetworkPolicies each.
+// BenchmarkExamine is a cluster of 100 namespaces with 50 Services each, that call one another,
+// and 20 NetworkPolicies each, which tell all pods apart.
 func BenchmarkExamine(b *testing.B) {
 	w := World{SystemNamespace: "knative-serving", ClusterDomain: "cluster.local", Config: &config.Config{}}
 	pod := func(namespace, name string, labels map[string]string) {
@@ -27,14 +27,14 @@ func BenchmarkExamine(b *testing.B) {
 	for n := range 100 {
 		namespace := fmt.Sprintf("team-%d", n)
 		w.Namespaces = append(w.Namespaces, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
-		for p := range 2 {
+		for p := range 20 {
 			w.NetworkPolicies = append(w.NetworkPolicies, &networkingv1.NetworkPolicy{
 				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprint("p", p)},
-				Spec: networkingv1.NetworkPolicySpec{Ingress: []networkingv1.NetworkPolicyIngressRule{{
+				Spec: networkingv1.NetworkPolicySpec{PodSelector: *byLabel(appLabel, fmt.Sprintf("svc-%d-00001", p)), Ingress: []networkingv1.NetworkPolicyIngressRule{{
 					From: []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{}}}}}},
 			})
 		}
-		for s := range 10 {
+		for s := range 50 {
 			name := fmt.Sprintf("svc-%d-00001", s)
 			pod(namespace, name, map[string]string{"app": name, revisionLabel: name})
 			key := types.NamespacedName{Namespace: namespace, Name: name}

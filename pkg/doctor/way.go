@@ -40,7 +40,7 @@ func (v View) Caller(namespace, account string) Stop {
 	if len(own) == 0 {
 		own = []Workload{{Ref: ref("ServiceAccount", namespace, account), Namespace: namespace, Account: account, Sidecar: true, Vague: true}}
 	}
-	return Stop{role{"callers", distinct(own), nil}}
+	return Stop{role{"callers", v.f.distinct(own), nil}}
 }
 
 // Activator are its pods. Where none is seen, one as Serving's manifests have it.
@@ -57,7 +57,7 @@ func (v View) Activator() Stop {
 func (v View) Revision(name types.NamespacedName) Stop {
 	r := v.f.revisions()
 	r.words = "revision " + name.String()
-	r.members = distinct(v.f.podsOf(Revision{Name: name}))
+	r.members = v.f.distinct(v.f.podsOf(Revision{Name: name}))
 	if len(r.members) == 0 {
 		r.members = []Workload{{Ref: ref("Pod", name.Namespace, name.Name), Namespace: name.Namespace, Sidecar: true, Vague: true,
 			Labels: map[string]string{revisionLabel: name.Name}}}
@@ -73,6 +73,21 @@ func (v View) Gateway(name string) Stop {
 		}
 	}
 	return Stop{}
+}
+
+// Unseen says, where pods and namespaces are known, that nobody is seen who is that caller;
+// empty if somebody is, or if it is not known.
+func (v View) Unseen(namespace, account string) string {
+	if len(v.f.choose(func(w Workload) bool { return w.Namespace == namespace && w.Account == account })) > 0 {
+		return ""
+	}
+	if _, there := v.f.namespaces[namespace]; !there && len(v.f.namespaces) > 0 && !v.f.notRead(kindNamespace) {
+		return fmt.Sprintf("namespace %s does not exist", namespace)
+	}
+	if len(v.f.Pods) > 0 && !v.f.notRead(kindPod) {
+		return fmt.Sprintf("no pod of %s/%s is seen; its sidecar is assumed", namespace, account)
+	}
+	return ""
 }
 
 // Unmeshed says that the caller has no sidecar, so that nothing in the mesh routes for it.

@@ -111,23 +111,59 @@ func (f *facts) wouldInject(d *appsv1.Deployment) bool {
 	return !d.Spec.Template.Spec.HostNetwork && (f.injects(d.Namespace) || meta.Labels["istio.io/rev"] != "")
 }
 
-// passing are labels that say which copy a pod is, and differ between pods of a kind.
-var passing = []string{"pod-template-hash", "controller-revision-hash", "statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index", "batch.kubernetes.io/job-completion-index"}
+// distinct keeps one of all workloads that nothing can tell apart which selects by labels, except
+// by address. The labels of which a selector speaks are few, and pods are many.
+func (f *facts) distinct(all []Workload) []Workload { return distinct(all, f.telling) }
 
-// distinct keeps one of all workloads that policies cannot tell apart, except by address.
-func distinct(all []Workload) []Workload {
+func distinct(all []Workload, telling map[string]bool) []Workload {
 	var out []Workload
 	seen := map[string]bool{}
 	for _, w := range all {
 		own := maps.Clone(w.Labels)
-		maps.DeleteFunc(own, func(key, _ string) bool { return slices.Contains(passing, key) })
-		key := fmt.Sprint(w.Namespace, w.Host, w.Sidecar, own, w.Ports)
+		maps.DeleteFunc(own, func(key, _ string) bool { return !telling[key] })
+		key := fmt.Sprint(w.Namespace, w.Host, w.Sidecar, w.Vague, len(w.IPs) > 0, own, w.Ports)
 		if !seen[key] {
 			seen[key] = true
 			out = append(out, w)
 		}
 	}
 	return out
+}
+
+// tellingLabels are the keys of all selectors by which one pod may fare otherwise than another.
+func (f *facts) tellingLabels() map[string]bool {
+	keys := map[string]bool{}
+	for _, s := range f.podSelectors() {
+		keysOf(s, keys)
+	}
+	note := func(labels map[string]string) {
+		for key := range labels {
+			keys[key] = true
+		}
+	}
+	for _, s := range f.Sidecars {
+		note(s.Spec.GetWorkloadSelector().GetLabels())
+	}
+	for _, p := range f.PeerAuthentications {
+		note(p.Spec.GetSelector().GetMatchLabels())
+	}
+	for _, p := range f.AuthorizationPolicies {
+		note(p.Spec.GetSelector().GetMatchLabels())
+	}
+	return keys
+}
+
+// keysOf adds the labels of which a selector speaks; nil speaks of none.
+func keysOf(s *metav1.LabelSelector, keys map[string]bool) {
+	if s == nil {
+		return
+	}
+	for key := range s.MatchLabels {
+		keys[key] = true
+	}
+	for _, e := range s.MatchExpressions {
+		keys[e.Key] = true
+	}
 }
 
 // in lists the namespaces of workloads, sorted.

@@ -26,7 +26,7 @@ func Bound(text string, bytes int) string {
 		return text
 	}
 	head, tail := (bytes-len(gap))/2, len(text)-(bytes-len(gap))/2
-	for !utf8.RuneStart(text[head]) {
+	for head > 0 && !utf8.RuneStart(text[head]) {
 		head--
 	}
 	for tail < len(text) && !utf8.RuneStart(text[tail]) {

@@ -22,6 +22,9 @@ func TestTextsAreBounded(t *testing.T) {
 			t.Errorf("Bound to %d gives %d bytes: %q", n, len(got), got)
 		}
 	}
+	if got := finding.Bound(strings.Repeat("\xbf", 100), 20); len(got) > 20 {
+		t.Errorf("Bound gives %d bytes of what is no text: %q", len(got), got)
+	}
 	if got := finding.Bound("short", 5); got != "short" {
 		t.Errorf("Bound gives %q", got)
 	}

@@ -38,7 +38,7 @@ func (in *ingest) splits(path string, raw []v1alpha1.IngressBackendSplit) ([]Spl
 		}
 		field := fmt.Sprintf("%s.splits[%d]", path, k)
 		backend, ok := in.backend(field, s.IngressBackend)
-		if !in.headers(field+".appendHeaders", s.AppendHeaders, setFault) || !ok {
+		if !in.headers(field, ".appendHeaders", s.AppendHeaders, setFault) || !ok {
 			return nil, false
 		}
 		out = append(out, Split{Backend: backend, Percent: int32(min(percent, 100)), SetHeaders: snapshot.Sorted(s.AppendHeaders)})

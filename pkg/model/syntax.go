@@ -31,19 +31,24 @@ func (in *ingest) wellFormed(field string, path v1alpha1.HTTPIngressPath) bool {
 	if fault := rewriteFault(path.RewriteHost); fault != "" {
 		in.report(finding.HostInvalid, field+".rewriteHost", "rewriteHost %q of %s is no host: %s; correct it", path.RewriteHost, field, fault)
 	}
-	match := map[string]string{}
-	for name, m := range path.Headers {
-		match[name] = m.Exact
+	if len(path.Headers) > 0 {
+		match := map[string]string{}
+		for name, m := range path.Headers {
+			match[name] = m.Exact
+		}
+		in.headers(field, ".headers", match, matchedFault)
 	}
-	in.headers(field+".headers", match, matchedFault)
-	in.headers(field+".appendHeaders", path.AppendHeaders, setFault)
+	in.headers(field, ".appendHeaders", path.AppendHeaders, setFault)
 	return len(in.findings) == before
 }
 
 // headers says whether headers can be written for Istio, and reports those that cannot. Values are
 // not shown: some are secrets.
-func (in *ingest) headers(field string, all map[string]string, valueFault func(string) string) bool {
-	before := len(in.findings)
+func (in *ingest) headers(of, part string, all map[string]string, valueFault func(string) string) bool {
+	if len(all) == 0 { // as in most paths
+		return true
+	}
+	field, before := of+part, len(in.findings)
 	written := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if fault := nameFault(name); fault != "" {
@@ -79,6 +84,14 @@ func pathFault(path string) string {
 			return "% is not followed by two hexadecimal digits"
 		case c != '%' && c != '/' && !alphanumeric(c) && !strings.ContainsRune("-._~!$&'()*+,;=:@", rune(c)):
 			return fmt.Sprintf("%q has to be written percent-encoded", c)
+		}
+	}
+	// Istio has proxies resolve them before they compare (pathNormalization), escaped ones too. The
+	// last may go on.
+	segments := strings.Split(strings.ReplaceAll(strings.ToLower(path), "%2e", "."), "/")
+	for _, s := range segments[:len(segments)-1] {
+		if s == "." || s == ".." {
+			return fmt.Sprintf("/%s/ is resolved before paths are compared", s)
 		}
 	}
 	return ""

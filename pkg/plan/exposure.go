@@ -234,7 +234,11 @@ func (d *decider) meshNames(h model.Host) []string {
 		d.because(h.Name, "full name only", "a ClusterIP Service carries the name, so Istio adds the abbreviations")
 		return []string{h.Name}
 	}
-	d.because(h.Name, "full name and abbreviations", "Service behind the name: "+string(h.Backing))
+	why := "no Service carries the name, so Istio does not know the abbreviations"
+	if h.Backing == model.AliasService {
+		why = "a Service of type ExternalName carries the name, and Istio gives the abbreviations to its target"
+	}
+	d.because(h.Name, "full name and abbreviations", why)
 	return append([]string{h.Name}, h.Short...)
 }
 

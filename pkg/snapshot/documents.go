@@ -101,7 +101,9 @@ func readBundle(files []File, decode func(raw []byte, into any) error) (*Bundle,
 			if file.Served {
 				r.at.line = 0
 			}
-			if err := r.add(doc); err != nil {
+			if err := r.refuseDuplicates(doc); err != nil {
+				faults = append(faults, err)
+			} else if err := r.add(doc); err != nil {
 				faults = append(faults, r.at.fault(err))
 			}
 			line += bytes.Count(doc, []byte("\n"))

@@ -51,11 +51,11 @@ func TestDoctor(t *testing.T) {
 			}
 			applyFor(t, m, row.manifest)
 			eventually(t, "the call to fail", func(ctx context.Context) error {
-				a, err := m.Call(ctx, "clients", helloURL)
-				if err == nil && a.Code == 200 {
-					return errors.New("it is answered")
+				got, err := m.CallAll(ctx, "clients", []lab.Request{{URL: helloURL}})
+				if err == nil && got[0].Code == 200 {
+					err = errors.New("it is answered")
 				}
-				return nil
+				return err
 			})
 			says(t, m, netmesh, 1, row.reason, "doctor")
 			says(t, m, netmesh, 1, "Sidecar", explain...)

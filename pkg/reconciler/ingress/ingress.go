@@ -34,6 +34,7 @@ import (
 type observer interface {
 	Check(ctx context.Context, ing *v1alpha1.Ingress, p plan.Plan) (readiness.State, error)
 	Known(p plan.Plan) readiness.State
+	Anew(ing types.NamespacedName)
 	Forget(ing types.NamespacedName)
 }
 
@@ -130,7 +131,7 @@ func looked(ing *v1alpha1.Ingress, r translate.Result, c apply.Changes, s readin
 // as there is somebody to be asked.
 func (r *Reconciler) observe(ctx context.Context, ing *v1alpha1.Ingress, p plan.Plan, c apply.Changes) (readiness.State, error) {
 	if c.Wrote() {
-		r.observer.Forget(name(ing))
+		r.observer.Anew(name(ing))
 	} else if known := r.observer.Known(p); !c.Leaves() && status.Proven(ing, p, known) {
 		return known, nil
 	}

@@ -45,6 +45,7 @@ func (s seen) Check(_ context.Context, _ *v1alpha1.Ingress, p plan.Plan) (readin
 // Known is that nobody can be asked about the mesh.
 func (seen) Known(p plan.Plan) readiness.State { return (&readiness.Checker{}).Known(p) }
 
+func (seen) Anew(types.NamespacedName)   {}
 func (seen) Forget(types.NamespacedName) {}
 
 var (

@@ -33,7 +33,8 @@ func (r *Reconciler) ReconcileKind(ctx context.Context, ing *v1alpha1.Ingress) r
 	return err
 }
 
-// report writes a status that differs. A version that was too old is looked up again.
+// report writes a status that differs. A version that was too old is looked up again; another
+// Ingress of the name, made meanwhile, gets a status of its own.
 func (r *Reconciler) report(ctx context.Context, before, after *v1alpha1.Ingress) error {
 	client := r.statuses.Ingresses(after.Namespace)
 	return reconciler.RetryUpdateConflicts(func(attempts int) error {
@@ -42,6 +43,9 @@ func (r *Reconciler) report(ctx context.Context, before, after *v1alpha1.Ingress
 			var err error
 			if current, err = client.Get(ctx, after.Name, metav1.GetOptions{}); err != nil {
 				return err
+			}
+			if current.UID != after.UID {
+				return nil
 			}
 		}
 		if equality.Semantic.DeepEqual(current.Status, after.Status) {

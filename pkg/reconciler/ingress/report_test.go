@@ -46,3 +46,26 @@ func TestAnOldVersionIsLookedUpAgain(t *testing.T) {
 		t.Error("the version of the cache was changed")
 	}
 }
+
+// TestAnotherOfTheNameIsLeftAlone: what was proven of an Ingress is not of the next one.
+func TestAnotherOfTheNameIsLeftAlone(t *testing.T) {
+	old := &v1alpha1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "hello", UID: "1"}}
+	now, after := old.DeepCopy(), old.DeepCopy()
+	now.UID = "2"
+	after.Status.InitializeConditions()
+	client := fake.NewSimpleClientset(now)
+	client.PrependReactor("update", "ingresses", func(a clientgotesting.Action) (bool, runtime.Object, error) {
+		if sent := a.(clientgotesting.UpdateAction).GetObject().(*v1alpha1.Ingress); sent.UID != now.UID {
+			return true, nil, apierrs.NewConflict(a.GetResource().GroupResource(), sent.Name, nil)
+		}
+		return false, nil, nil
+	})
+	r := &Reconciler{statuses: client.NetworkingV1alpha1()}
+	if err := r.report(t.Context(), old, after); err != nil {
+		t.Fatal(err)
+	}
+	got, err := client.NetworkingV1alpha1().Ingresses("apps").Get(t.Context(), "hello", metav1.GetOptions{})
+	if err != nil || got.Status.Conditions != nil {
+		t.Errorf("error %v, got %+v", err, got.Status)
+	}
+}

@@ -2,6 +2,7 @@ package readiness
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -24,7 +25,9 @@ type mesh struct {
 	routes map[viewer]map[string]string
 	broken map[viewer]error
 	// slow is how long an answer takes.
-	slow      time.Duration
+	slow time.Duration
+	// lost: to a host that is not known there is no answer, as long as patience lasts.
+	lost      bool
 	questions []observer.Question
 	at        times
 }
@@ -32,6 +35,9 @@ type mesh struct {
 func (m *mesh) look(_ context.Context, by viewer, q observer.Question) ([]observer.Sight, error) {
 	m.at.note()
 	<-time.After(m.slow)
+	if m.lost && m.knowsNot(by, q.Hosts) {
+		<-time.After(q.Patience)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.questions = append(m.questions, q)
@@ -47,6 +53,12 @@ func (m *mesh) look(_ context.Context, by viewer, q observer.Question) ([]observ
 		out = append(out, s)
 	}
 	return out, nil
+}
+
+func (m *mesh) knowsNot(by viewer, hosts []string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.ContainsFunc(hosts, func(host string) bool { return m.routes[by][host] == "" })
 }
 
 // tell has sidecars know a host.

@@ -100,6 +100,25 @@ func TestWhoIsToldAMomentLater(t *testing.T) {
 	}
 }
 
+// TestWhoRewritesIsTold: somebody writes our objects as often as we do, so that each proof is
+// begun anew. That is told a second after the first, and one that goes is forgotten.
+func TestWhoRewritesIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _, _ := awaiting(t, indexed(pods("10.0.0.1")), first)
+		for i := range 10 {
+			if s := check(t, c, atHTTP); s.Fresh != (i < 3) {
+				t.Errorf("%d00 ms after it was known: %+v", 4*i, s)
+			}
+			pass(textPause * 4 / 10)
+			c.Anew(key(hello))
+		}
+		c.Forget(key(hello))
+		if s := check(t, c, atHTTP); !s.Fresh {
+			t.Errorf("another of the name: got %+v", s)
+		}
+	})
+}
+
 func TestTheSameTextIsToldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, _, told := awaiting(t, indexed(pods("10.0.0.1")), first)

@@ -31,11 +31,11 @@ type proof struct {
 	// questions are in the order of probes and addresses.
 	questions []*question
 
-	// told is what was last said to be awaited, and toldAt when; at first nothing, when the
-	// proof was begun.
+	// told is what was last said to be awaited, and toldAt when; at first nothing, since the
+	// Ingress is known.
 	told   string
 	toldAt time.Time
-	begun  time.Time
+	since  time.Time
 	// reminder is set while somebody is to be told that the text has changed.
 	reminder *time.Timer
 
@@ -76,9 +76,8 @@ type pod struct {
 	uid     types.UID
 }
 
-func newProof(ctx context.Context, ing types.NamespacedName, of string, probes []plan.Probe, services sets.Set[types.NamespacedName]) *proof {
-	p := &proof{ing: ing, of: of, probes: probes, services: services, begun: time.Now()}
-	p.toldAt = p.begun
+func newProof(ctx context.Context, ing types.NamespacedName, of string, probes []plan.Probe, services sets.Set[types.NamespacedName], since time.Time) *proof {
+	p := &proof{ing: ing, of: of, probes: probes, services: services, toldAt: since, since: since}
 	p.ctx, p.cancel = context.WithCancel(ctx)
 	return p
 }

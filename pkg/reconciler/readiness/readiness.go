@@ -33,8 +33,8 @@ type State struct {
 	Assumed Assumed
 	// Waiting has a line for each thing that is awaited.
 	Waiting []string
-	// Fresh: it is awaited since a moment only. Who is told so anyhow is woken a second after it
-	// began, if it lasts.
+	// Fresh: the Ingress is known since a moment only. Who is told so anyhow is woken a second
+	// after that, if what is awaited lasts.
 	Fresh bool
 }
 
@@ -67,6 +67,9 @@ type Checker struct {
 	mu     sync.Mutex
 	wake   func(types.NamespacedName)
 	proofs map[types.NamespacedName]*proof
+	// since is when something was first awaited for an Ingress. It outlasts proofs: somebody
+	// may rewrite the objects time and again, and that is to be told.
+	since map[types.NamespacedName]time.Time
 	// busy counts the requests under way by the address of the pod.
 	busy map[string]int
 	// rounds are the questions to sidecars that wait for the next request.
@@ -82,6 +85,7 @@ func New(ctx context.Context, logger *zap.SugaredLogger, sidecars Sidecars, list
 		sidecars: sidecars, look: sidecars.look(),
 		queue:  workqueue.NewTypedDelayingQueue[*question](),
 		proofs: map[types.NamespacedName]*proof{},
+		since:  map[types.NamespacedName]time.Time{},
 		busy:   map[string]int{},
 		rounds: map[viewer]*round{},
 	}
@@ -100,11 +104,11 @@ func (c *Checker) Check(_ context.Context, ing *v1alpha1.Ingress, p plan.Plan) (
 	var err error
 	switch {
 	case len(p.Exposures) == 0:
-		c.Forget(key(ing))
+		c.Anew(key(ing))
 		state.Waiting = []string{"something to be exposed: no host of this Ingress has a way in"}
 	case len(probes) == 0:
 		// A gateway that comes back later has to be asked again.
-		c.Forget(key(ing))
+		c.Anew(key(ing))
 		state.Ready = true
 	default:
 		state.Waiting, state.Fresh, err = c.prove(key(ing), probes)
@@ -113,8 +117,8 @@ func (c *Checker) Check(_ context.Context, ing *v1alpha1.Ingress, p plan.Plan) (
 	return state, err
 }
 
-// prove returns what is awaited until all probes have been passed, and whether it began a
-// moment ago.
+// prove returns what is awaited until all probes have been passed, and whether the Ingress is
+// known since a moment only.
 func (c *Checker) prove(ing types.NamespacedName, probes []plan.Probe) (waiting []string, fresh bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -122,7 +126,10 @@ func (c *Checker) prove(ing types.NamespacedName, probes []plan.Probe) (waiting 
 	p := c.proofs[ing]
 	if p == nil || p.of != of {
 		c.forget(ing)
-		p = newProof(c.ctx, ing, of, probes, c.services(probes))
+		if _, known := c.since[ing]; !known {
+			c.since[ing] = time.Now()
+		}
+		p = newProof(c.ctx, ing, of, probes, c.services(probes), c.since[ing])
 		c.proofs[ing] = p
 	}
 	if p.done {
@@ -136,7 +143,7 @@ func (c *Checker) prove(ing types.NamespacedName, probes []plan.Probe) (waiting 
 		p.conclude()
 		return nil, false, nil
 	}
-	if fresh = time.Since(p.begun) < textPause; fresh {
+	if fresh = time.Since(p.since) < textPause; fresh {
 		// Nobody need tell of it yet.
 		c.remind(p)
 		return waiting, true, nil
@@ -164,9 +171,18 @@ func (c *Checker) InFlight() (gateways, sidecars int) {
 	return gateways, sidecars
 }
 
-// Forget ends the probing of an Ingress, requests under way included. Nobody is woken for
-// it afterwards.
+// Forget ends the probing of an Ingress that goes, requests under way included. Nobody is woken
+// for it afterwards.
 func (c *Checker) Forget(ing types.NamespacedName) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forget(ing)
+	delete(c.since, ing)
+}
+
+// Anew has the next Check prove from the beginning, since something was written. Nobody is woken
+// before.
+func (c *Checker) Anew(ing types.NamespacedName) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.forget(ing)

@@ -2,6 +2,7 @@ package readiness
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/net-mesh/net-mesh/pkg/observer"
@@ -29,10 +30,11 @@ const (
 // that many Ingresses at once cost few requests.
 type round struct {
 	waiting []*question
-	// flights counts the requests under way.
+	// flights counts the requests under way. slow: one of them has the greater patience.
 	flights int
-	// sampled is when questions were last put once more.
-	sampled time.Time
+	slow    bool
+	// sampled is when questions were last put once more, by their patience.
+	sampled map[time.Duration]time.Time
 }
 
 // join has a question wait for the next request to its sidecar. It does not block, so
@@ -42,24 +44,31 @@ func (c *Checker) join(q *question) {
 	defer c.mu.Unlock()
 	r := c.rounds[q.by]
 	if r == nil {
-		r = &round{}
+		r = &round{sampled: map[time.Duration]time.Time{}}
 		c.rounds[q.by] = r
 	}
 	r.waiting = append(r.waiting, q)
 	if r.flights < perSidecar {
-		r.flights++
-		c.working.Go(func() { c.fly(q.by, r) })
+		c.start(q.by, r)
 	}
 }
 
-// fly asks until nothing waits.
+// start has another flight take from what waits.
+func (c *Checker) start(by viewer, r *round) {
+	r.flights++
+	c.working.Go(func() { c.fly(by, r) })
+}
+
+// fly asks until nothing waits, or nothing that another flight does not see to.
 func (c *Checker) fly(by viewer, r *round) {
+	var before time.Duration
 	for {
 		select {
 		case <-time.After(linger):
 		case <-c.ctx.Done():
 		}
-		batch, about, over := c.board(by, r)
+		batch, about, over := c.board(by, r, before)
+		before = about.Patience
 		switch {
 		case over:
 			return
@@ -109,38 +118,68 @@ func (c *Checker) hasten(r *round) {
 // board takes the questions that wait, as many as a request may have and of one patience:
 // what is new does not wait for what is slow. Of those that have been put before it takes a
 // sample now and then, unless the sidecar is known to have news. If none wait, the flight is
-// over.
-func (c *Checker) board(by viewer, r *round) (batch []*question, about observer.Question, over bool) {
+// over; its request before had a patience.
+func (c *Checker) board(by viewer, r *round, before time.Duration) (batch []*question, about observer.Question, over bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	again := 0
-	if now := time.Now(); now.Sub(r.sampled) >= samplePause {
-		again = sample
-	}
+	r.slow = r.slow && before != observer.MostPatience
+	r.waiting = slices.DeleteFunc(r.waiting, func(q *question) bool { return q.ctx.Err() != nil })
+	turn := r.turn()
+	again := r.samples(turn)
 	var rest []*question
 	for _, q := range r.waiting {
 		repeated := q.tries > 0 && !q.hastened
-		switch {
-		case q.ctx.Err() != nil:
-		case len(batch) == observer.MostHosts, len(batch) > 0 && patience(q) != about.Patience, repeated && again == 0:
+		if len(batch) == observer.MostHosts || patience(q) != turn || repeated && again == 0 {
 			rest = append(rest, q)
-		default:
-			if repeated {
-				again, r.sampled = again-1, time.Now()
-			}
-			q.hastened = false
-			batch, about.Patience = append(batch, q), patience(q)
-			about.Hosts = append(about.Hosts, hosts(q.proof.probes[q.probe])[q.next])
+			continue
 		}
+		if repeated {
+			again, r.sampled[turn] = again-1, time.Now()
+		}
+		q.hastened = false
+		batch, about.Patience = append(batch, q), turn
+		about.Hosts = append(about.Hosts, hosts(q.proof.probes[q.probe])[q.next])
 	}
 	r.waiting = rest
-	if len(batch)+len(rest) > 0 {
+	if about.Patience == observer.MostPatience {
+		r.slow = true
+		if r.flights < perSidecar && len(rest) > 0 {
+			c.start(by, r)
+		}
+	}
+	if len(batch) > 0 || slices.ContainsFunc(rest, func(q *question) bool { return !r.slow || patience(q) == hurry }) {
 		return batch, about, false
 	}
 	if r.flights--; r.flights == 0 {
 		delete(c.rounds, by)
 	}
 	return nil, about, true
+}
+
+// turn is the patience of those that may be asked now. One flight at a time has the greater, and
+// of two one has it if it can: so nobody waits long behind those who wait for nothing. A flight
+// that is alone sees to what is quick first; whoever comes later starts another.
+func (r *round) turn() time.Duration {
+	var quick, slow bool
+	moreQuick, moreSlow := r.samples(hurry) > 0, r.samples(observer.MostPatience) > 0
+	for _, q := range r.waiting {
+		once := q.tries == 0 || q.hastened
+		if patience(q) == hurry {
+			quick = quick || once || moreQuick
+		} else {
+			slow = slow || once || moreSlow
+		}
+	}
+	if slow && !r.slow && (!quick || r.flights == perSidecar) {
+		return observer.MostPatience
+	}
+	return hurry
+}
+
+// samples is how many questions of a patience may be put once more: what two flights would have put
+// where one was long under way.
+func (r *round) samples(patience time.Duration) int {
+	return sample * int(min(perSidecar, time.Since(r.sampled[patience])/samplePause))
 }
 
 func patience(q *question) time.Duration {

@@ -230,9 +230,11 @@ func TestPatience(t *testing.T) {
 		stuck := &question{proof: &proof{probes: []plan.Probe{inMesh}}, tries: hurriedTries}
 		fresh := &question{proof: stuck.proof}
 		stuck.ctx, fresh.ctx = t.Context(), t.Context()
-		r := &round{waiting: []*question{stuck, fresh}, flights: 1}
-		if batch, about, over := c.board(own, r); over || len(batch) != 1 || about.Patience != observer.MostPatience || len(r.waiting) != 1 {
-			t.Errorf("%d questions with patience %s, %d left", len(batch), about.Patience, len(r.waiting))
+		r := &round{waiting: []*question{stuck, fresh}, flights: 1, sampled: map[time.Duration]time.Time{}}
+		for _, want := range []time.Duration{hurry, observer.MostPatience} {
+			if batch, about, over := c.board(own, r, 0); over || len(batch) != 1 || about.Patience != want {
+				t.Errorf("%d questions with patience %s, %d left; want %s", len(batch), about.Patience, len(r.waiting), want)
+			}
 		}
 	})
 }
@@ -277,6 +279,35 @@ func TestForgetLeavesTheRound(t *testing.T) {
 		pass(time.Minute)
 		if m.count() != asked || told.count() != 0 || len(c.rounds) != 0 {
 			t.Errorf("asked %d times more, woken %d times, %d rounds", m.count()-asked, told.count(), len(c.rounds))
+		}
+	})
+}
+
+// TestWhatIsNewDoesNotWaitForWhatIsSlow: many are never known, and each request about them takes
+// as long as patience lasts, as where sidecars pass unknown hosts on to nowhere. What comes later
+// is asked for at once, and who waited longer has its turn all the same.
+func TestWhatIsNewDoesNotWaitForWhatIsSlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const stuck, late = 30 * sample, 20
+		m := &mesh{lost: true}
+		c := within(t, Sidecars{Own: true, Namespace: "sys"}, indexed(), m, &answers{}, (&woken{}).wake)
+		ings, probes := crowd(stuck + late)
+		for i := range stuck {
+			_, _ = c.Check(t.Context(), ings[i], planned(probes[i]))
+		}
+		pass(5 * time.Minute)
+		for i := stuck; i < stuck+late; i++ {
+			m.tell(probes[i].Host, "m1", own)
+			_, _ = c.Check(t.Context(), ings[i], planned(probes[i]))
+			pass(hurry + 3*linger)
+			if s, _ := c.Check(t.Context(), ings[i], planned(probes[i])); !s.Ready {
+				t.Fatalf("%s: got %+v, want a new one asked at once", ings[i].Name, s)
+			}
+		}
+		m.tell(probes[0].Host, "m1", own)
+		pass(stuck/sample*observer.MostPatience + longestPause)
+		if s, _ := c.Check(t.Context(), ings[0], planned(probes[0])); !s.Ready {
+			t.Errorf("got %+v, want it ready after one turn of all", s)
 		}
 	})
 }
