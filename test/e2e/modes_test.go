@@ -32,7 +32,7 @@ func changeModes(t *testing.T, services, rate int, modes ...string) {
 	mesh := traffic(t, m, "clients", rate, targetsOf(services, "", "http://%s.apps.svc.cluster.local/"))
 	gateway := toGateway(t, m, services, rate)
 	for i, mode := range modes[1:] {
-		if mode == "mesh-only" {
+		if strings.HasPrefix(mode, "mesh-only") {
 			lost(t, "public gateway up to "+mode, gateway())
 			gateway = nil
 		}
@@ -41,7 +41,7 @@ func changeModes(t *testing.T, services, rate int, modes ...string) {
 		}
 		settled(t, m, "apps", mode)
 		answers(t, m, "http://load-0.apps.svc.cluster.local/")
-		if last := i+2 == len(modes); modes[i] == "mesh-only" && !last {
+		if last := i+2 == len(modes); strings.HasPrefix(modes[i], "mesh-only") && !last {
 			gateway = toGateway(t, m, services, rate)
 		}
 	}

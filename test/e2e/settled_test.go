@@ -19,11 +19,13 @@ const (
 	localService  = "knative-local-gateway.istio-system.svc.cluster.local"
 )
 
-// addresses are what an Ingress publishes in each mode, "" for the mesh.
-var addresses = map[string]struct{ public, private string }{
-	"gateway":   {publicService, localService},
-	"half-mesh": {publicService, ""},
-	"mesh-only": {"", ""},
+// addresses are what an Ingress publishes in each mode, "" for the mesh; a name may go with it.
+var addresses = map[string]struct{ public, private, name string }{
+	"gateway":         {publicService, localService, ""},
+	"half-mesh":       {publicService, "", ""},
+	"mesh-only":       {"", "", ""},
+	"half-mesh-alias": {publicService, "", localService},
+	"mesh-only-alias": {"", "", localService},
 }
 
 // settled waits until every Ingress of a namespace is Ready with the addresses of the mode, and awaits nothing.
@@ -59,12 +61,13 @@ func settledIngress(ing *netv1alpha1.Ingress, mode string) error {
 	for _, a := range []struct {
 		status *netv1alpha1.LoadBalancerStatus
 		want   string
-	}{{ing.Status.PublicLoadBalancer, want.public}, {ing.Status.PrivateLoadBalancer, want.private}} {
+		name   string
+	}{{ing.Status.PublicLoadBalancer, want.public, ""}, {ing.Status.PrivateLoadBalancer, want.private, want.name}} {
 		if a.status == nil || len(a.status.Ingress) == 0 {
 			continue // no host of this kind
 		}
-		if got := a.status.Ingress[0]; got.DomainInternal != a.want || got.MeshOnly != (a.want == "") {
-			return fmt.Errorf("%s: its address is %+v, want %q", ing.Name, got, a.want)
+		if got := a.status.Ingress[0]; got.DomainInternal != a.want+a.name || got.MeshOnly != (a.want == "") {
+			return fmt.Errorf("%s: its address is %+v, want %q %s", ing.Name, got, a.want, a.name)
 		}
 	}
 	return nil

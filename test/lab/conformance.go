@@ -167,7 +167,7 @@ func selectTests(p Profile, only []string) ([]string, error) {
 	known := map[string]bool{}
 	var tests []string
 	for _, t := range ConformanceTests {
-		if p.Config["local-gateways"] == none && needsPrivateAddress[t] || p.MeshOnly && needsGateway[t] {
+		if p.noLocalGateway() && p.Config[privateAddress] == "" && needsPrivateAddress[t] || p.MeshOnly && needsGateway[t] {
 			continue
 		}
 		known[t] = true

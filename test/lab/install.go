@@ -167,5 +167,8 @@ func (l *Lab) replace(ctx context.Context, c cluster.Cluster, manifest []byte) e
 	if err := rollouts(ctx, c, objects); err != nil {
 		return err
 	}
+	if err := loopbackAway(ctx, c, former, manifest); err != nil {
+		return err
+	}
 	return l.apply(ctx, c, l.profile())
 }

@@ -32,11 +32,16 @@ const (
 // none is how config-istio says that a kind of gateway does not exist.
 const none = "[]\n"
 
+const privateAddress = "private-address"
+
 // Profiles are the ones to choose from, by name.
 var Profiles = map[string]Profile{
 	"gateway":   {Name: "gateway"},
 	"half-mesh": {Name: "half-mesh", Config: map[string]string{"local-gateways": none}},
 	"mesh-only": {Name: "mesh-only", Config: map[string]string{"external-gateways": none, "local-gateways": none}, MeshOnly: true},
+	// The same with the loopback's name as the address of cluster-local hosts.
+	"half-mesh-alias": {Name: "half-mesh-alias", Config: map[string]string{"local-gateways": none, privateAddress: "loopback"}},
+	"mesh-only-alias": {Name: "mesh-only-alias", Config: map[string]string{"external-gateways": none, "local-gateways": none, privateAddress: "loopback"}, MeshOnly: true},
 }
 
 // ProfileNames lists the profiles in order.
@@ -98,7 +103,7 @@ func (l *Lab) apply(ctx context.Context, c cluster.Cluster, p Profile) error {
 	}
 	// The plugin brings the ConfigMap; Install applies the profile again.
 	if l.installed() {
-		if err := setConfig(ctx, c, "config-istio", p.Config, "external-gateways", "local-gateways"); err != nil {
+		if err := setConfig(ctx, c, "config-istio", p.Config, "external-gateways", "local-gateways", privateAddress); err != nil {
 			return err
 		}
 	}
@@ -108,6 +113,11 @@ func (l *Lab) apply(ctx context.Context, c cluster.Cluster, p Profile) error {
 			return err
 		}
 		if err := l.gatewaysAway(ctx, c); err != nil {
+			return err
+		}
+	}
+	if l.installed() {
+		if err := l.loopback(ctx, c, p); err != nil {
 			return err
 		}
 	}

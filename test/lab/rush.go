@@ -48,7 +48,8 @@ func (m Mesh) RushStage(ctx context.Context, n int) error {
 	if err := m.RushAway(ctx); err != nil {
 		return err
 	}
-	alias := m.lab.profile().Config["local-gateways"] != none
+	p := m.lab.profile()
+	alias := !p.noLocalGateway() || p.Config[privateAddress] != ""
 	if _, err := m.Kubectl(ctx, placeholders(n, alias), "create", "-f", "-"); err != nil {
 		return err
 	}
