@@ -55,8 +55,7 @@ func TestLoopback(t *testing.T) {
 	t.Run("a forged marker", func(t *testing.T) { forged(t, m, through) })
 	t.Run("a local gateway takes over, and gives back", func(t *testing.T) {
 		asMode(t, "gateway")
-		const gateway = "spiffe://cluster.local/ns/istio-system/sa/istio-ingressgateway"
-		if !meets(t, m, url, map[string]string{"iris-predictor": gateway}) {
+		if !meets(t, m, url, map[string]string{"iris-predictor": gatewayID}) {
 			t.Error("there is a local gateway, and it is not on the way")
 		}
 		refused(t, m, through("loop"), 404)
