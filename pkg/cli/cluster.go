@@ -57,6 +57,8 @@ var (
 	deployments      = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 	networkPolicies  = schema.GroupVersionResource{Group: "networking.k8s.io", Version: "v1", Resource: "networkpolicies"}
 	sidecars         = gateways.GroupVersion().WithResource("sidecars")
+	envoyFilters     = schema.GroupVersionResource{Group: gateways.Group, Version: "v1alpha3", Resource: "envoyfilters"}
+	events           = services.GroupVersion().WithResource("events")
 	peers            = schema.GroupVersionResource{Group: "security.istio.io", Version: "v1", Resource: "peerauthentications"}
 	authorizations   = peers.GroupVersion().WithResource("authorizationpolicies")
 	mutating         = schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "mutatingwebhookconfigurations"}

@@ -73,6 +73,11 @@ func TestLive(t *testing.T) {
 		{"no rights on ConfigMaps", "lint", forbid("configmaps"), 2, "cannot get configmaps knative-serving/config-istio of cluster test"},
 		{"no rights on ServerlessServices", "explain http://hello --from shop/default", forbid("serverlessservices"), 0, "warning: whether the activator stands before a revision is not known: cannot list serverlessservices"},
 		{"no Service of a split", "explain http://hello --from shop/default", func(s *server) { s.remove("Service", "hello-00002") }, 1, "what goes to hello-00002 never arrives: Service shop/hello-00002 does not exist"},
+		{"the loopback", "translate --loopback", func(s *server) {
+			s.add(read(t, "testdata/doctor/mesh-only.yaml"))
+			s.add(read(t, "testdata/doctor/net-mesh.yaml"))
+		}, 0, "name: net-mesh-loopback-trial"},
+		{"no rights on the controller", "translate --loopback", forbid("deployments"), 2, "cannot get deployments.apps knative-serving/net-istio-controller"},
 		{"no rights on VirtualServices", "diff --live", forbid("virtualservices"), 2, "cannot list virtualservices.networking.istio.io"},
 		{"no Knative", "lint", miss("ingresses"), 2, "cluster test has no ingresses.networking.internal.knative.dev (v1alpha1): install Knative Serving"},
 		{"no Istio", "lint", miss("gateways"), 2, "cluster test has no gateways.networking.istio.io (v1): install Istio"},

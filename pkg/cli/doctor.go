@@ -22,12 +22,12 @@ and what is fit, each with the object, what comes of it, and what to do.
 calls need and no more. Nothing is written by netmesh.
 
 It wants the right to list, in all namespaces, pods, namespaces, deployments, networkpolicies, webhook
-configurations, and Istio's sidecars, virtualservices, destinationrules, peerauthentications and
-authorizationpolicies; and to get the ConfigMap istio beside istiod. What may not be read is not known.
+configurations, and Istio's sidecars, virtualservices, destinationrules, peerauthentications,
+authorizationpolicies and envoyfilters; and to get the ConfigMap istio beside istiod. What may not be read is not known.
 With -f these have to be among the documents:
 
     kubectl get namespaces,pods,deployments,networkpolicies,sidecars,virtualservices,destinationrules,\
-peerauthentications,authorizationpolicies,mutatingwebhookconfigurations,validatingwebhookconfigurations -A -o yaml
+peerauthentications,authorizationpolicies,envoyfilters,mutatingwebhookconfigurations,validatingwebhookconfigurations -A -o yaml
     kubectl -n istio-system get configmap istio -o yaml
 
 Exit codes: 0 fit, also with something worth knowing, 1 something is wrong or not known, 2 wrong usage,

@@ -17,7 +17,7 @@ import (
 // A mesh that is fit, without and with gateways. What documents of a case say replaces it.
 const (
 	around   = "-f hello.yaml -f serverless.yaml -f doctor/serving.yaml -f doctor/net-mesh.yaml -f doctor/istio.yaml -f doctor/strict.yaml -f doctor/apps.yaml "
-	meshOnly = around + "-f doctor/mesh-only.yaml "
+	meshOnly = around + "-f doctor/mesh-only.yaml -f doctor/loopback.yaml "
 	gateways = around + "-f gateways.yaml -f doctor/gateway-pod.yaml "
 )
 
@@ -59,13 +59,18 @@ var examined = map[string]string{
 	"doctor-destinationrules":   meshOnly + "-f doctor/destinationrules.yaml",
 	"doctor-destinationrules-lax": strings.ReplaceAll(meshOnly, "-f doctor/strict.yaml ", "") +
 		"-f doctor/destinationrules.yaml",
-	"doctor-authorization":     meshOnly + "-f doctor/authorization.yaml",
-	"doctor-authorization-fit": meshOnly + "-f doctor/authorization-fit.yaml",
-	"doctor-nothing":           "-f hello.yaml -f doctor/mesh-only.yaml",
-	"doctor-json":              meshOnly + "-f doctor/kubeflow.yaml -o json",
-	"doctor-yaml":              meshOnly + "-f doctor/sidecar-narrow.yaml -o yaml",
-	"doctor-fixes":             gateways + "-f doctor/kubeflow.yaml -o fixes",
-	"doctor-fixes-none":        meshOnly + "-o fixes",
+	"doctor-authorization":      meshOnly + "-f doctor/authorization.yaml",
+	"doctor-authorization-fit":  meshOnly + "-f doctor/authorization-fit.yaml",
+	"doctor-loopback-none":      strings.ReplaceAll(meshOnly, "-f doctor/loopback.yaml ", ""),
+	"doctor-loopback-withdrawn": strings.ReplaceAll(meshOnly, "loopback.yaml ", "loopback-withdrawn.yaml "),
+	"doctor-loopback-failing":   meshOnly + "-f doctor/loopback-failing.yaml",
+	"doctor-loopback-stays":     gateways + "-f doctor/loopback.yaml",
+	"doctor-loopback-sidecar":   meshOnly + "-f doctor/loopback-sidecar.yaml",
+	"doctor-nothing":            "-f hello.yaml -f doctor/mesh-only.yaml",
+	"doctor-json":               meshOnly + "-f doctor/kubeflow.yaml -o json",
+	"doctor-yaml":               meshOnly + "-f doctor/sidecar-narrow.yaml -o yaml",
+	"doctor-fixes":              gateways + "-f doctor/kubeflow.yaml -o fixes",
+	"doctor-fixes-none":         meshOnly + "-o fixes",
 }
 
 func TestDoctor(t *testing.T) {

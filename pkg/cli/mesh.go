@@ -32,7 +32,7 @@ var (
 		"Pod": pods, "Namespace": namespaces, "Deployment.apps": deployments,
 		"NetworkPolicy.networking.k8s.io": networkPolicies, "Sidecar.networking.istio.io": sidecars,
 		"VirtualService.networking.istio.io": virtualServices, "DestinationRule.networking.istio.io": destinationRules,
-		"PeerAuthentication.security.istio.io": peers, "AuthorizationPolicy.security.istio.io": authorizations,
+		"EnvoyFilter.networking.istio.io": envoyFilters, "PeerAuthentication.security.istio.io": peers, "AuthorizationPolicy.security.istio.io": authorizations,
 		"MutatingWebhookConfiguration.admissionregistration.k8s.io":   mutating,
 		"ValidatingWebhookConfiguration.admissionregistration.k8s.io": validating,
 	}
@@ -67,7 +67,7 @@ func (d *documents) addMesh(ctx context.Context, kinds map[string]schema.GroupVe
 	}
 	d.live.tolerate = d.tolerate
 	if _, all := kinds["VirtualService.networking.istio.io"]; all {
-		if err := d.addObservers(ctx); err != nil {
+		if err := errors.Join(d.addObservers(ctx), d.addEvents(ctx)); err != nil {
 			return nil, err
 		}
 	}
@@ -88,6 +88,22 @@ func (d *documents) addObservers(ctx context.Context) error {
 	// They are not asked for by name again.
 	for _, o := range found {
 		d.live.asked[object{services, types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}}] = true
+	}
+	return d.add(found)
+}
+
+// addEvents reads what was said of config-istio. Who may not is told less.
+func (d *documents) addEvents(ctx context.Context) error {
+	system, err := d.live.systemNamespace(ctx)
+	if err != nil {
+		return err
+	}
+	found, err := d.live.list(ctx, events, system, metav1.ListOptions{FieldSelector: "involvedObject.name=" + config.IstioConfigMap})
+	if _, told := d.live.refusal(err, listing(events), events); told {
+		return nil
+	}
+	if err != nil {
+		return err
 	}
 	return d.add(found)
 }

@@ -14,6 +14,7 @@ import (
 func translateCommand() *cobra.Command {
 	var in input
 	var ingress string
+	var loopback bool
 	c := &cobra.Command{
 		Use:   "translate [-f PATH...]",
 		Short: "Print every object the controller would write",
@@ -24,6 +25,9 @@ by Ingress. Findings go to standard error, one a line.
 -o json   the objects as one List
 -o model  what each Ingress asks for, before any mode plays a part
 -o plan   where each host is exposed and why, addresses and probes
+
+--loopback prints what sidecars are given in place of a local gateway, which is of no Ingress, and
+nothing else. Observers, which try it first, are those that the Deployment of the controller lists.
 
 A copy of a certificate is printed as a Secret without data. Its annotation net-mesh.dev/data-from
 names the Secret, NAMESPACE/NAME, from which the controller takes data and type. So the output is
@@ -36,11 +40,16 @@ Exit codes: 0 nothing Invalid, 1 an Invalid finding (what is valid is printed al
 	}
 	in.flags(c)
 	c.Flags().StringVar(&ingress, "ingress", "", "translate this Ingress only, given as NAMESPACE/NAME")
+	c.Flags().BoolVar(&loopback, "loopback", false, "print what stands in for a local gateway instead")
+	c.MarkFlagsMutuallyExclusive("loopback", "ingress")
 	format := output(c, "yaml", "json", "model", "plan")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		d, err := in.documents(c)
 		if err != nil {
 			return err
+		}
+		if loopback {
+			return d.printLoopback(c, in.clusterDomain, format.value)
 		}
 		w, err := d.world(c.Context(), in.clusterDomain, change{})
 		if err == nil && c.Flags().Changed("ingress") {

@@ -94,6 +94,23 @@ func (f *facts) observers() observing { return f.observed }
 // Observers are the Services that the controller asks for what sidecars say.
 func Observers(o Objects) []types.NamespacedName { return observersOf(o.Deployments).services }
 
+// Root is Istio's root namespace as the controller is told it.
+func Root(o Objects) string {
+	for _, d := range o.Deployments {
+		if !ours(d) {
+			continue
+		}
+		for _, c := range d.Spec.Template.Spec.Containers {
+			for _, e := range c.Env {
+				if e.Name == rootVariable && e.Value != "" {
+					return e.Value
+				}
+			}
+		}
+	}
+	return defaultRoot
+}
+
 func observersOf(all []*appsv1.Deployment) observing {
 	var o observing
 	for _, d := range all {

@@ -49,6 +49,7 @@ func checks() []check {
 		{"sidecars", "have the pods of Services, and callers, sidecars?", []string{kindPod, kindNamespace, kindRoute}, checkInjection, "the pods of Services, and all other pods of injected namespaces, have sidecars"},
 		{"callers without a sidecar", "who cannot call cluster-local hosts?", []string{kindPod, kindNamespace, kindRoute}, checkOutsiders, ""},
 		{"gateways", "do the gateways of config-istio exist, with pods?", []string{kindPod, kindService, kindGateway, kindRoute}, checkGateways, "each gateway has its Gateway, Service and a ready pod"},
+		{"loopback", "where there is no local gateway, do sidecars stand in for it?", []string{kindEnvoyFilter, kindSidecar, kindPod, kindRoute}, checkLoopback, ""},
 		{"sidecar objects", "do Sidecar objects hide routes from those who need them?", []string{kindSidecar, kindPod, kindNamespace, kindDeployment, kindRoute}, checkScopes, "no Sidecar object hides a route"},
 		{"network policies", "do NetworkPolicies let through what a call needs?", []string{kindNetworkPolicy, kindPod, kindNamespace, kindDeployment, kindRoute}, checkPolicies, "no NetworkPolicy stands in the way of a call"},
 		{"outbound traffic", "what do sidecars do with hosts that they do not know?", []string{kindSidecar}, checkOutbound, ""},

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	istiov1 "istio.io/client-go/pkg/apis/networking/v1"
+	istiov1alpha3 "istio.io/client-go/pkg/apis/networking/v1alpha3"
 	securityv1 "istio.io/client-go/pkg/apis/security/v1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -34,6 +35,9 @@ type Objects struct {
 	AuthorizationPolicies []*securityv1.AuthorizationPolicy
 	Mutating              []*admissionv1.MutatingWebhookConfiguration
 	Validating            []*admissionv1.ValidatingWebhookConfiguration
+	// EnvoyFilters are those of the loopback, Events what was said of it.
+	EnvoyFilters []*istiov1alpha3.EnvoyFilter
+	Events       []*corev1.Event
 	// ConfigMaps are Istio's mesh configurations.
 	ConfigMaps []*corev1.ConfigMap
 }
@@ -48,8 +52,20 @@ var readers = map[string]func(*Objects, snapshot.Document) error{
 	kindDestinationRule:     func(o *Objects, d snapshot.Document) error { return take(&o.DestinationRules, d) },
 	kindPeerAuthentication:  func(o *Objects, d snapshot.Document) error { return take(&o.PeerAuthentications, d) },
 	kindAuthorizationPolicy: func(o *Objects, d snapshot.Document) error { return take(&o.AuthorizationPolicies, d) },
-	kindMutating:            func(o *Objects, d snapshot.Document) error { return take(&o.Mutating, d) },
-	kindValidating:          func(o *Objects, d snapshot.Document) error { return take(&o.Validating, d) },
+	kindEnvoyFilter: func(o *Objects, d snapshot.Document) error {
+		err := take(&o.EnvoyFilters, d)
+		o.EnvoyFilters = slices.DeleteFunc(o.EnvoyFilters, func(e *istiov1alpha3.EnvoyFilter) bool { return e.Labels[loopbackLabel] == "" })
+		return err
+	},
+	kindEvent: func(o *Objects, d snapshot.Document) error {
+		err := take(&o.Events, d)
+		o.Events = slices.DeleteFunc(o.Events, func(e *corev1.Event) bool {
+			return e.InvolvedObject.Name != config.IstioConfigMap || !strings.HasPrefix(e.Reason, loopbackEvent)
+		})
+		return err
+	},
+	kindMutating:   func(o *Objects, d snapshot.Document) error { return take(&o.Mutating, d) },
+	kindValidating: func(o *Objects, d snapshot.Document) error { return take(&o.Validating, d) },
 	kindConfigMap: func(o *Objects, d snapshot.Document) error {
 		if d.Name.Name != meshConfigMap && !strings.HasPrefix(d.Name.Name, meshConfigMap+"-") {
 			return nil
@@ -137,6 +153,8 @@ func (o *Objects) sort() {
 	sortByName(o.AuthorizationPolicies)
 	sortByName(o.Mutating)
 	sortByName(o.Validating)
+	sortByName(o.EnvoyFilters)
+	sortByName(o.Events)
 	sortByName(o.ConfigMaps)
 }
 

@@ -68,6 +68,12 @@ const (
 	ActivatorNotAllowed    Reason = "ActivatorNotAllowed"
 	ActivatorNotAllowedYet Reason = "ActivatorNotAllowedYet"
 
+	LoopbackNotInForce    Reason = "LoopbackNotInForce"
+	LoopbackWithdrawn     Reason = "LoopbackWithdrawn"
+	LoopbackFails         Reason = "LoopbackFails"
+	LoopbackStays         Reason = "LoopbackStays"
+	LoopbackWithoutRoutes Reason = "LoopbackWithoutRoutes"
+
 	CallerUnmeshed Reason = "CallerUnmeshed"
 	ServiceMissing Reason = "ServiceMissing"
 )
@@ -137,6 +143,11 @@ func Catalogue() []Entry {
 		{DestinationRuleRefused, Wrong, "A DestinationRule sends calls of revisions in plain text, where mTLS is demanded."},
 		{ActivatorNotAllowed, Wrong, "An AuthorizationPolicy of a revision does not allow the activator, which stands before it now."},
 		{ActivatorNotAllowedYet, Notable, "An AuthorizationPolicy of a revision does not allow the activator, which stands before it at times."},
+		{LoopbackNotInForce, Wrong, "There is no local gateway, and sidecars do not stand in for it."},
+		{LoopbackWithdrawn, Wrong, "What sidecars were to have in place of a local gateway was withdrawn, because observers or others did not show it."},
+		{LoopbackFails, Wrong, "What sidecars have in place of a local gateway does not answer everywhere any more."},
+		{LoopbackStays, Notable, "Sidecars still have what stands in for a local gateway, and it is not wanted any more."},
+		{LoopbackWithoutRoutes, Wrong, "A Sidecar object takes from callers the routes of port 80, by which what stands in for a local gateway sends requests on."},
 		{CallerUnmeshed, Wrong, "The caller has no sidecar."},
 		{ServiceMissing, Wrong, "The Service that a share of the requests goes to does not exist."},
 	}

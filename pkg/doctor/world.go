@@ -86,6 +86,8 @@ const (
 	kindDeployment          = "Deployment.apps"
 	kindNetworkPolicy       = "NetworkPolicy.networking.k8s.io"
 	kindSidecar             = "Sidecar.networking.istio.io"
+	kindEnvoyFilter         = "EnvoyFilter.networking.istio.io"
+	kindEvent               = "Event"
 	kindVirtualService      = "VirtualService.networking.istio.io"
 	kindDestinationRule     = "DestinationRule.networking.istio.io"
 	kindPeerAuthentication  = "PeerAuthentication.security.istio.io"
@@ -104,6 +106,7 @@ const (
 	ingressLabel      = "networking.internal.knative.dev/ingress"
 	namespaceLabel    = "kubernetes.io/metadata.name"
 	observersVariable = "NET_MESH_OBSERVERS"
+	rootVariable      = "NET_MESH_ROOT_NAMESPACE"
 	appLabel          = "app"
 	istiodApp         = "istiod"
 	// meshConfigMap holds Istio's mesh configuration, in defaultRoot unless one chooses otherwise.
