@@ -47,6 +47,9 @@ type way struct {
 	// Field of the Ingress in which the route was written.
 	Field string `json:"field,omitempty"`
 	Route *route `json:"route,omitempty"`
+	// Led is what leads the request to the local gateway's name first, for which the caller's
+	// sidecar stands in and routes it once more.
+	Led *doctor.Led `json:"led,omitempty"`
 	// Blocker is what keeps the entry from serving the caller, surely or maybe.
 	Blocker *doctor.Blocker `json:"blocker,omitempty"`
 }
@@ -87,12 +90,13 @@ func (w *world) explain(q question) answer {
 	unseen := w.unseen(q)
 	a.Notes = append(a.Notes, unseen...)
 	a.Notes = append(a.Notes, a.follow(w, q)...)
-	a.Routed = slices.ContainsFunc(a.Ways, func(one way) bool { return one.Outcome == routed })
 	if len(a.Ways) == 0 {
-		a.Notes, a.Because = unseen, w.whyNone(q)
+		a.Notes = unseen
+		a.twice(w, q)
 	}
+	a.Routed = slices.ContainsFunc(a.Ways, func(one way) bool { return one.Outcome == routed })
 	for _, t := range w.ingresses {
-		a.Decisions = append(a.Decisions, t.decisions(q, a.Ways)...)
+		a.Decisions = append(a.Decisions, t.decisions(q.led(a.Ways), a.Ways)...)
 	}
 	return a
 }

@@ -78,6 +78,15 @@ func TestLive(t *testing.T) {
 			s.add(read(t, "testdata/doctor/net-mesh.yaml"))
 		}, 0, "name: net-mesh-loopback-trial"},
 		{"no rights on the controller", "translate --loopback", forbid("deployments"), 2, "cannot get deployments.apps knative-serving/net-istio-controller"},
+		{"what KServe leads to the local gateway", "explain http://iris.models.svc.cluster.local", kserve(t), 0, "led by"},
+		{"an alias of the local gateway", "explain http://iris.models.svc.cluster.local", func(s *server) {
+			kserve(t)(s)
+			s.remove("VirtualService", "iris")
+		}, 1, "Service models/iris gives this name to the local gateway's"},
+		{"no rights on what leads there", "explain http://iris.models.svc.cluster.local", func(s *server) {
+			kserve(t)(s)
+			s.forbidden = []string{"virtualservices"}
+		}, 1, "whether a VirtualService of others leads the host to the local gateway is not known"},
 		{"no rights on VirtualServices", "diff --live", forbid("virtualservices"), 2, "cannot list virtualservices.networking.istio.io"},
 		{"no Knative", "lint", miss("ingresses"), 2, "cluster test has no ingresses.networking.internal.knative.dev (v1alpha1): install Knative Serving"},
 		{"no Istio", "lint", miss("gateways"), 2, "cluster test has no gateways.networking.istio.io (v1): install Istio"},
@@ -357,4 +366,13 @@ privateLoadBalancer: {ingress: [{domainInternal: knative-local-gateway.istio-sys
 		s.t.Fatal(err)
 	}
 	s.find("Ingress", "hello").Object["status"] = status
+}
+
+// kserve has the cluster hold an InferenceService's objects, without a gateway.
+func kserve(t *testing.T) func(*server) {
+	return func(s *server) {
+		// An API server converts; this one does not.
+		s.add(strings.Replace(read(t, "testdata/kserve.yaml"), "istio.io/v1beta1", "istio.io/v1", 1))
+		s.add(read(t, "testdata/mesh-only.yaml"))
+	}
 }

@@ -5,6 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/net-mesh/net-mesh/pkg/doctor"
 )
 
 func explainCommand() *cobra.Command {
@@ -78,16 +80,30 @@ func (a asked) explain(c *cobra.Command, in *input, url string) (answer, error) 
 	if err != nil {
 		return answer{}, err
 	}
-	w, err := d.world(c.Context(), in.clusterDomain, change{})
-	if err == nil && a.from != "" {
-		err = w.lookAround(unread)
+	w, err := a.see(c, d, in.clusterDomain, unread)
+	if err == nil && d.live != nil && w.mayBeLed(q) {
+		var more []string
+		if more, err = d.addLeaders(c.Context(), q.within(in.clusterDomain)); err == nil {
+			w, err = a.see(c, d, in.clusterDomain, unread)
+		}
+		unknown = append(unknown, more...)
 	}
 	if err != nil {
 		return answer{}, err
 	}
 	w.warnings = append(w.warnings, unknown...)
+	out := w.explain(q)
 	w.printWarnings(c.ErrOrStderr())
-	return w.explain(q), nil
+	return out, nil
+}
+
+// see translates the world, and looks around a caller that is named.
+func (a asked) see(c *cobra.Command, d *documents, clusterDomain string, unread []doctor.Unread) (*world, error) {
+	w, err := d.world(c.Context(), clusterDomain, change{})
+	if err == nil && a.from != "" {
+		err = w.lookAround(unread)
+	}
+	return w, err
 }
 
 // addServerless reads which revisions the activator stands before. Who may not know is

@@ -54,6 +54,13 @@ var transcripts = map[string]string{
 	"explain-redirect":            "explain http://other.example.com -f redirect.yaml -f gateways.yaml",
 	"explain-disputed":            "explain http://hello.shop.svc.cluster.local -f hello.yaml -f rival.yaml -f gateways.yaml --via mesh",
 	"explain-composed":            "explain http://www.example.org -f mapping.yaml -f hello.yaml -f mesh-only.yaml",
+	"explain-led":                 "explain http://iris.models.svc.cluster.local/v1/models/iris:predict --from models/default -f kserve.yaml -f mesh-only.yaml",
+	"explain-led-json":            "explain http://iris.models.svc.cluster.local -f kserve.yaml -f mesh-only.yaml -o json",
+	"explain-led-mermaid":         "explain http://iris.models.svc.cluster.local -f kserve.yaml -f mesh-only.yaml -o mermaid",
+	"explain-led-html":            "explain http://iris.models.svc.cluster.local -f kserve.yaml -f mesh-only.yaml -o html",
+	"explain-led-nowhere":         "explain http://iris.models.svc.cluster.local/lost -f kserve.yaml -f mesh-only.yaml",
+	"explain-led-round":           "explain http://iris --from models/default -f kserve.yaml -f mesh-only.yaml",
+	"explain-led-not":             "explain http://iris.models.svc.cluster.local -f kserve.yaml -f gateways.yaml",
 	"explain-mermaid":             "explain http://hello.shop.svc.cluster.local -f hello.yaml -f mesh-only.yaml -o mermaid",
 	"explain-mermaid-no":          "explain http://hello.shop.example.com -f hello.yaml -f gateways.yaml --via mesh -o mermaid",
 	"explain-json":                "explain http://hello.shop.svc.cluster.local -f hello.yaml -f mesh-only.yaml -o json",
@@ -127,7 +134,7 @@ func TestNoOrphans(t *testing.T) {
 // TestSchemaIsDescribed: whoever reads the JSON finds every field in the documentation.
 func TestSchemaIsDescribed(t *testing.T) {
 	docs := read(t, "../../docs/netmesh.md")
-	for _, name := range []string{"explain-json", "explain-disputed-json", "explain-from-json", "explain-blocked-json", "explain-blocked-no-sidecar-json", "explain-blocked-service-json"} {
+	for _, name := range []string{"explain-json", "explain-disputed-json", "explain-from-json", "explain-blocked-json", "explain-blocked-no-sidecar-json", "explain-blocked-service-json", "explain-led-json"} {
 		text, _, _ := strings.Cut(read(t, filepath.Join("testdata/golden", name+".txt")), "--- standard error")
 		for _, m := range regexp.MustCompile(`"(\w+)": `).FindAllStringSubmatch(text, -1) {
 			if !strings.Contains(docs, "`"+m[1]) && !strings.Contains(docs, "."+m[1]) {

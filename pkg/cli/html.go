@@ -24,6 +24,7 @@ var explainPage = template.Must(template.New("explain").Funcs(template.FuncMap{
 		return map[place]string{sidecar: "the caller's sidecar", gateway: "gateway", activator: "activator", app: "application"}[p]
 	},
 	"stops": stopsWord,
+	"led":   ledWords,
 	"share": func(percent float64) string { return fmt.Sprintf("%v %%", percent) },
 }).Parse(explainHTML))
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/net-mesh/net-mesh/pkg/config"
@@ -80,4 +81,20 @@ func (w *world) aroundLoopback(observers []types.NamespacedName) []object {
 		out = append(out, object{services, o})
 	}
 	return out
+}
+
+// addEvents reads what was said of config-istio. Who may not is told less.
+func (d *documents) addEvents(ctx context.Context) error {
+	system, err := d.live.systemNamespace(ctx)
+	if err != nil {
+		return err
+	}
+	found, err := d.live.list(ctx, events, system, metav1.ListOptions{FieldSelector: "involvedObject.name=" + config.IstioConfigMap})
+	if _, told := d.live.refusal(err, listing(events), events); told {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return d.add(found)
 }

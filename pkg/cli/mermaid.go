@@ -15,8 +15,14 @@ func (a answer) mermaid() string {
 	}
 	for i, one := range a.Ways {
 		fmt.Fprintf(&out, "  request --> entry%d[%s]\n", i, label(entryName(one.Entry)))
+		from := fmt.Sprintf("entry%d", i)
+		if one.Led != nil {
+			// The sidecar is drawn once more, for the second pass.
+			fmt.Fprintf(&out, "  entry%d -->|%s| again%d[%s]\n", i, label(ledWords(one.Led)[0]), i, label(entryName(one.Entry), "once more, as "+one.Led.Host))
+			from = fmt.Sprintf("again%d", i)
+		}
 		if one.Route == nil {
-			fmt.Fprintf(&out, "  entry%d -.-> end%d[%s]\n", i, i, label("not routed", one.Because))
+			fmt.Fprintf(&out, "  %s -.-> end%d[%s]\n", from, i, label("not routed", one.Because))
 			continue
 		}
 		text := []string{"Ingress " + one.Ingress, one.Field, "takes " + one.Route.Takes.Words()}
@@ -26,7 +32,7 @@ func (a answer) mermaid() string {
 		if one.Route.RewriteHost != "" {
 			text = append(text, "rewrites the host to "+one.Route.RewriteHost)
 		}
-		fmt.Fprintf(&out, "  entry%d -->|%s| route%d[%s]\n", i, label(one.VirtualService), i, label(text...))
+		fmt.Fprintf(&out, "  %s -->|%s| route%d[%s]\n", from, label(one.VirtualService), i, label(text...))
 		for k, d := range one.Route.To {
 			d.mermaid(&out, i, k)
 		}

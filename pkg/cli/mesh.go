@@ -92,22 +92,6 @@ func (d *documents) addObservers(ctx context.Context) error {
 	return d.add(found)
 }
 
-// addEvents reads what was said of config-istio. Who may not is told less.
-func (d *documents) addEvents(ctx context.Context) error {
-	system, err := d.live.systemNamespace(ctx)
-	if err != nil {
-		return err
-	}
-	found, err := d.live.list(ctx, events, system, metav1.ListOptions{FieldSelector: "involvedObject.name=" + config.IstioConfigMap})
-	if _, told := d.live.refusal(err, listing(events), events); told {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return d.add(found)
-}
-
 // listing names a right.
 func listing(r schema.GroupVersionResource) string {
 	what := "list " + r.GroupResource().String()

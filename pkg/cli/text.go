@@ -66,6 +66,11 @@ func (a answer) text() string {
 type addRow func(label, format string, args ...any)
 
 func (one way) rows(row addRow) {
+	if one.Led != nil {
+		for i, words := range ledWords(one.Led) {
+			row([]string{"led by", ""}[i], "%s", words)
+		}
+	}
 	row("Ingress", "%s", strings.TrimSpace(one.Ingress+" "+one.Field))
 	row("VirtualService", "%s", one.VirtualService)
 	if one.Route != nil {

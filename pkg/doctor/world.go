@@ -96,6 +96,9 @@ const (
 	kindValidating          = "ValidatingWebhookConfiguration.admissionregistration.k8s.io"
 )
 
+// VirtualServiceKind is what documents call it.
+const VirtualServiceKind = kindVirtualService
+
 // Names that Serving, Istio and net-mesh give.
 const (
 	controllerName    = "net-istio-controller"

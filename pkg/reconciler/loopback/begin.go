@@ -171,7 +171,7 @@ func (r *Reconciler) conclude(ctx context.Context, cfg config.Config, set resour
 		return progress{}, err
 	}
 	r.before, r.refused = nil, ""
-	r.tell(cfg, corev1.EventTypeNormal, inForce, "callers' sidecars stand in for the local gateway: what is sent to its Service is routed once more where it is sent from")
+	r.tellInForce(cfg)
 	return progress{settled: true, again: later}, nil
 }
 
@@ -181,6 +181,7 @@ func (r *Reconciler) takeBack(ctx context.Context, cfg config.Config, set resour
 	r.over(adding)
 	switch {
 	case led && r.before == nil:
+		r.sound = false
 		r.tell(cfg, corev1.EventTypeWarning, failing, "not every sidecar shows the loopback's listener: "+why+"; look in the log of that pod's istio-proxy")
 		return progress{waiting: why, again: later}, nil
 	case led:
@@ -204,11 +205,22 @@ func (r *Reconciler) watch(ctx context.Context, cfg config.Config, set resources
 	case err != nil:
 		return progress{}, err
 	case seen.wrong != "" && r.overdue(leading):
+		r.sound = false
 		r.tell(cfg, corev1.EventTypeWarning, failing, "the loopback does not answer everywhere any more: "+seen.wrong+"; look in the log of that pod's istio-proxy")
 	case seen.wrong == "":
 		r.over(leading)
+		if seen.proven() && !r.sound {
+			r.tellInForce(cfg)
+		}
 	}
 	return progress{settled: true, waiting: seen.wrong, again: later}, r.deleteTrials(ctx)
+}
+
+// tellInForce is said once, and again after anything else was said of it: who reads events goes
+// by the last.
+func (r *Reconciler) tellInForce(cfg config.Config) {
+	r.sound = true
+	r.tell(cfg, corev1.EventTypeNormal, inForce, "callers' sidecars stand in for the local gateway: what is sent to its Service is routed once more where it is sent from")
 }
 
 // few names some of many.

@@ -16,7 +16,7 @@ import (
 // leave takes the loopback away, the other way round: first the name of the local gateway
 // leads to its Service again, then the listener goes, and then the rest.
 func (r *Reconciler) leave(ctx context.Context, cfg config.Config, l translate.LoopbackResult) (progress, error) {
-	r.refused = ""
+	r.refused, r.sound = "", false
 	sw, err := r.filter(ctx, switchName(r.root))
 	if err != nil {
 		return progress{}, err

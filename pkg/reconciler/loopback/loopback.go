@@ -76,6 +76,8 @@ type Reconciler struct {
 	looks int
 	// told is what was last said of the state, so that it is said once.
 	told string
+	// sound: it was said last that what is in force answers.
+	sound bool
 }
 
 // progress says how far a look has come.

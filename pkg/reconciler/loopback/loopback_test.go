@@ -471,3 +471,32 @@ func TestTheGateWakesWhoWasHeldBack(t *testing.T) {
 }
 
 var _ snapshot.Reader = (*mesh)(nil)
+
+// TestWhoReadsEventsGoesByTheLast: what fails is told, stays, and is told again when it answers.
+func TestWhoReadsEventsGoesByTheLast(t *testing.T) {
+	m := newMesh(t, meshOnly)
+	m.goOn()
+	if m.told(inForce) == "" {
+		t.Fatal("nobody is told that it is in force")
+	}
+	m.look()
+	if got := m.told(inForce); got != "" {
+		t.Error("told twice:", got)
+	}
+	m.refuses[plan.SwitchHost] = true
+	m.look()
+	m.clock = m.clock.Add(patience + time.Second)
+	if got := m.look(); got != "listener switch service" || m.told(failing) == "" {
+		t.Error("nobody is told that it fails, or it does not stay: there is", got)
+	}
+	m.refuses = map[string]bool{}
+	m.look()
+	if m.told(inForce) == "" {
+		t.Error("nobody is told that it answers again")
+	}
+	m.restart()
+	m.look()
+	if m.told(inForce) == "" {
+		t.Error("a controller that starts does not say what is in force")
+	}
+}
