@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -42,20 +43,28 @@ func sidecar(t *testing.T, digests map[string]string) *httptest.Server {
 
 func address(s *httptest.Server) string { return s.Listener.Addr().String() }
 
-// TestThroughAnObserver has each kind of answer in one Question, as an observer tells it.
+// TestThroughAnObserver has each kind of answer, as an observer tells it. Silence is asked for apart: whoever
+// answers has all the time there is.
 func TestThroughAnObserver(t *testing.T) {
 	data := sidecar(t, map[string]string{"a.example.com": "d1", "slow.example.com": "silent", "moved.example.com": "moved"})
 	pod := httptest.NewServer(Handler(NewSidecar(address(data)).Look))
 	t.Cleanup(pod.Close)
-	got, err := NewClient().Ask(t.Context(), address(pod), Question{Patience: 100 * time.Millisecond, Hosts: []string{
-		"a.example.com", "unknown.example.com", "slow.example.com", "moved.example.com", "a.example.com:8080", "a/b",
-	}})
-	want := []Sight{
-		{Status: 200, Hash: "h1", Digest: "d1"}, {Status: 404}, {Fault: "timed out"}, {Status: 301},
-		{Fault: "not the name of a host"}, {Fault: "not the name of a host"},
-	}
-	if diff := cmp.Diff(want, got); diff != "" || err != nil {
-		t.Errorf("error %v (-want +got):\n%s", err, diff)
+	for _, asked := range []struct {
+		q    Question
+		want []Sight
+	}{
+		{q: Question{Patience: MostPatience, Hosts: []string{
+			"a.example.com", "unknown.example.com", "moved.example.com", "a.example.com:8080", "a/b",
+		}}, want: []Sight{
+			{Status: 200, Hash: "h1", Digest: "d1"}, {Status: 404}, {Status: 301},
+			{Fault: "not the name of a host"}, {Fault: "not the name of a host"},
+		}},
+		{q: Question{Patience: time.Millisecond, Hosts: []string{"slow.example.com"}}, want: []Sight{{Fault: "timed out"}}},
+	} {
+		got, err := NewClient().Ask(t.Context(), address(pod), asked.q)
+		if diff := cmp.Diff(asked.want, got); diff != "" || err != nil {
+			t.Errorf("error %v (-want +got):\n%s", err, diff)
+		}
 	}
 }
 
@@ -72,25 +81,32 @@ func TestNobodyAtTheAddress(t *testing.T) {
 	}
 }
 
-// TestAllHostsAreAskedAtOnce: the silence of many costs as much as that of one.
+// TestAllHostsAreAskedAtOnce: the silence of many costs as much as that of one. In a bubble of synctest time
+// passes only when all wait, so no answer is late for want of a processor.
 func TestAllHostsAreAskedAtOnce(t *testing.T) {
 	var hosts []string
 	for i := range MostHosts {
 		hosts = append(hosts, fmt.Sprintf("h%d", i))
 	}
-	var met sync.WaitGroup
-	met.Add(len(hosts))
-	data := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		met.Done()
-		met.Wait()
-	}))
-	t.Cleanup(data.Close)
-	// Another order would never end: each request waits for all others.
-	sights, _ := NewSidecar(address(data)).Look(t.Context(), Question{Hosts: hosts, Patience: time.Minute})
-	if n := len(sights); n != MostHosts {
-		t.Errorf("%d answers for %d hosts", n, MostHosts)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		// Another order would be answered by nobody: each request waits for all others.
+		var met sync.WaitGroup
+		met.Add(len(hosts))
+		s := &Sidecar{url: "http://sidecar/healthz", client: &http.Client{Transport: transport(func(*http.Request) (*http.Response, error) {
+			met.Done()
+			met.Wait()
+			return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+		})}}
+		sights, _ := s.Look(t.Context(), Question{Hosts: hosts, Patience: time.Minute})
+		if want := slices.Repeat([]Sight{{Status: http.StatusOK}}, MostHosts); !cmp.Equal(sights, want) {
+			t.Errorf("%d answers for %d hosts, or not all good: %v", len(sights), MostHosts, sights)
+		}
+	})
 }
+
+type transport func(*http.Request) (*http.Response, error)
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func TestTheHandlerRefuses(t *testing.T) {
 	many, _ := json.Marshal(Question{Hosts: slices.Repeat([]string{"a"}, MostHosts+1), Patience: 1})

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	clienttesting "k8s.io/client-go/testing"
 	"knative.dev/networking/pkg/apis/networking/v1alpha1"
 	"knative.dev/networking/pkg/client/clientset/versioned/fake"
 
@@ -38,9 +40,20 @@ func TestEachIsCalledWhenItTurnsReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer watched.Stop()
+	// The client of the tests tells nobody what happened before he came to watch, as an API server would.
+	here := make(chan struct{})
+	client.PrependWatchReactor("ingresses", func(clienttesting.Action) (bool, watch.Interface, error) {
+		close(here)
+		return false, nil, nil
+	})
 	go func() {
-		for range 3 {
-			ing := (<-watched.ResultChan()).Object.(*v1alpha1.Ingress).DeepCopy()
+		<-here
+		// What comes besides is of the statuses written here.
+		for event := range watched.ResultChan() {
+			if event.Type != watch.Added {
+				continue
+			}
+			ing := event.Object.(*v1alpha1.Ingress).DeepCopy()
 			mesh := []v1alpha1.LoadBalancerIngressStatus{{MeshOnly: true}}
 			ing.Status.InitializeConditions()
 			ing.Status.MarkNetworkConfigured()
@@ -48,7 +61,9 @@ func TestEachIsCalledWhenItTurnsReady(t *testing.T) {
 			if ing.Name == "rush-2" {
 				ing.GetConditionSet().Manage(&ing.Status).MarkTrueWithReason(v1alpha1.IngressConditionLoadBalancerReady, "Assumed", "")
 			}
-			_, _ = client.NetworkingV1alpha1().Ingresses("apps").UpdateStatus(ctx, ing, metav1.UpdateOptions{})
+			if _, err := client.NetworkingV1alpha1().Ingresses("apps").UpdateStatus(ctx, ing, metav1.UpdateOptions{}); err != nil {
+				t.Errorf("status of %s: %v", ing.Name, err)
+			}
 		}
 	}()
 	all, err := r.run(ctx, order{namespace: "apps", count: 3, backends: []string{"a", "b"}})
@@ -66,11 +81,23 @@ func TestEachIsCalledWhenItTurnsReady(t *testing.T) {
 	}
 }
 
-// TestWhoIsNeverReady is counted.
+// TestWhoIsNeverReady is counted when there is no more time, which is here when all have been made.
 func TestWhoIsNeverReady(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	_, err := newRush(fake.NewSimpleClientset(), "127.0.0.1:1").run(ctx, order{namespace: "apps", count: 2, backends: []string{"a"}})
+	client := fake.NewSimpleClientset()
+	watched, err := client.NetworkingV1alpha1().Ingresses("apps").Watch(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watched.Stop()
+	go func() {
+		for range 2 {
+			<-watched.ResultChan()
+		}
+		cancel()
+	}()
+	_, err = newRush(client, "127.0.0.1:1").run(ctx, order{namespace: "apps", count: 2, backends: []string{"a"}})
 	if err == nil || !strings.Contains(err.Error(), "2 of 2 Ingresses are not Ready") {
 		t.Errorf("got %v", err)
 	}
