@@ -1,6 +1,7 @@
 package images
 
 import (
+	"path"
 	"path/filepath"
 
 	"github.com/net-mesh/net-mesh/test/lab/pins"
@@ -51,6 +52,20 @@ func (s Sources) Serving() []Image { return s.knative(pins.ServingPrograms) }
 
 // Tests returns the images of the test suites.
 func (s Sources) Tests() []Image { return s.knative(pins.TestPrograms) }
+
+// ServingTag is the tag of the images of Serving's own suites, of which some have the name of another.
+const ServingTag = "serving"
+
+// ServingTests returns the images of Serving's own suites, by the folder of their programs.
+func ServingTests(programs string) []Image {
+	var all []Image
+	for _, n := range pins.ServingTestPrograms {
+		image := Program(path.Base(n), filepath.Join(programs, path.Base(n)))
+		image.Tag = ServingTag
+		all = append(all, image)
+	}
+	return all
+}
 
 func (s Sources) knative(names []string) []Image {
 	var all []Image
