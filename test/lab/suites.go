@@ -79,7 +79,15 @@ func suiteArgs(p Profile, run string) []string {
 	return args
 }
 
-// suiteSetup loads the images of Serving's suites and makes the objects that they expect to find.
+// suiteSettings are what Serving's own continuous integration sets for its suites, by ConfigMap.
+var suiteSettings = []struct{ configMap, key, value string }{
+	{"config-deployment", "progress-deadline", "120s"},
+	{"config-network", "autocreate-cluster-domain-claims", "true"},
+	{"config-features", "tag-header-based-routing", "Enabled"},
+}
+
+// suiteSetup loads the images of Serving's suites, and makes the objects and settings that they expect to
+// find. They stay.
 func (l *Lab) suiteSetup(ctx context.Context, c cluster.Cluster) error {
 	err := l.Progress.Step(ctx, "images of Serving's suites", func(ctx context.Context) error {
 		programs, err := l.builder().Build(ctx, pins.ServingTests())
@@ -90,6 +98,12 @@ func (l *Lab) suiteSetup(ctx context.Context, c cluster.Cluster) error {
 	})
 	if err != nil {
 		return err
+	}
+	for _, s := range suiteSettings {
+		patch := fmt.Sprintf(`{"data":{%q:%q}}`, s.key, s.value)
+		if _, err := c.Kubectl(ctx, nil, "-n", "knative-serving", "patch", "configmap", s.configMap, "--type=merge", "-p", patch); err != nil {
+			return err
+		}
 	}
 	resources, err := l.suiteResources(ctx)
 	if err != nil {
