@@ -36,6 +36,9 @@ type Changes struct {
 	// Refused are objects of a wanted name that belong to somebody else. They were
 	// left alone.
 	Refused []finding.Ref
+	// Contested are objects that somebody else changes as often as they are put right. They are left as
+	// they are for ContestPause.
+	Contested []finding.Ref
 	// Stale are objects of the owner that are no longer wanted and still there. Prune deletes
 	// them.
 	Stale []finding.Ref
@@ -74,7 +77,7 @@ type Writer struct {
 // NewWriter returns a Writer that compares with caches and writes with the clients.
 func NewWriter(kube kubernetes.Interface, istio versioned.Interface, caches Caches) *Writer {
 	refused := &refusals{now: time.Now}
-	return &Writer{
+	w := &Writer{
 		kube:             kube,
 		secrets:          secretKind(kube, caches.Secrets, ownCopies(), refused),
 		sharedSecrets:    secretKind(kube, caches.Secrets, sharedCopies(), refused),
@@ -83,6 +86,15 @@ func NewWriter(kube kubernetes.Interface, istio versioned.Interface, caches Cach
 		destinationRules: destinationRuleKind(istio, caches.DestinationRules),
 		virtualServices:  virtualServiceKind(istio, caches.VirtualServices),
 	}
+	w.guard(&contests{now: time.Now, of: map[contested]*contest{}})
+	return w
+}
+
+// guard has contests looked at before anything is put right.
+func (w *Writer) guard(c *contests) {
+	w.secrets.contests, w.sharedSecrets.contests = c, c
+	w.gateways.contests, w.sharedGateways.contests = c, c
+	w.destinationRules.contests, w.virtualServices.contests = c, c
 }
 
 // OnChange has a function told of each write, with the kind of the object and Created, Updated or

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	apierrs "k8s.io/apimachinery/pkg/api/errors"
@@ -40,6 +39,8 @@ type kind[T object] struct {
 	holding holding[T]
 	// refused are the namespaces in which what is stale is left alone; nil: none.
 	refused *refusals
+	// contests are about objects that somebody else changes each time; nil: about none.
+	contests *contests
 	// changed is told of each write, with the name of the kind; nil: nobody is.
 	changed func(ctx context.Context, kind, change string)
 }
@@ -100,6 +101,11 @@ func (k kind[T]) update(ctx context.Context, owner Owner, have, want T, c *Chang
 	if !differs {
 		return nil
 	}
+	contest := k.contest(have, want)
+	if contest.lost() {
+		c.Contested = append(c.Contested, k.ref(have))
+		return nil
+	}
 	_, err := k.client(next.GetNamespace()).Update(ctx, next, metav1.UpdateOptions{})
 	switch {
 	case apierrs.IsNotFound(err):
@@ -108,23 +114,10 @@ func (k kind[T]) update(ctx context.Context, owner Owner, have, want T, c *Chang
 	case err != nil:
 		return k.failed(ctx, owner, "update", next, err)
 	}
+	contest.written()
 	k.did(ctx, owner, eventUpdated, next)
 	c.Updated = append(c.Updated, k.ref(next))
 	return nil
-}
-
-// next is what an update would write, and whether that differs from what is there.
-func (k kind[T]) next(owner Owner, have, want T) (next T, differs bool) {
-	if k.holding.has(owner, have) && k.same(have, want) && within(want.GetLabels(), have.GetLabels()) &&
-		within(want.GetAnnotations(), have.GetAnnotations()) {
-		return have, false
-	}
-	next = have.DeepCopyObject().(T)
-	k.set(next, want)
-	next.SetLabels(merged(have.GetLabels(), want.GetLabels()))
-	next.SetAnnotations(merged(have.GetAnnotations(), want.GetAnnotations()))
-	k.holding.take(owner, next)
-	return next, true
 }
 
 func (k kind[T]) remove(ctx context.Context, owner Owner, objects []T) error {
@@ -225,26 +218,4 @@ func (k kind[T]) failed(ctx context.Context, owner Owner, verb string, o T, err 
 
 func (k kind[T]) ref(o T) finding.Ref {
 	return finding.Ref{Kind: k.name, Namespace: o.GetNamespace(), Name: o.GetName()}
-}
-
-// within says whether have contains every entry of want.
-func within(want, have map[string]string) bool {
-	for key, value := range want {
-		if got, ok := have[key]; !ok || got != value {
-			return false
-		}
-	}
-	return true
-}
-
-func merged(have, want map[string]string) map[string]string {
-	if len(want) == 0 {
-		return have
-	}
-	out := maps.Clone(have)
-	if out == nil {
-		out = map[string]string{}
-	}
-	maps.Copy(out, want)
-	return out
 }

@@ -15,6 +15,7 @@ import (
 	"knative.dev/networking/pkg/apis/networking/v1alpha1"
 	networkingclient "knative.dev/networking/pkg/client/clientset/versioned/typed/networking/v1alpha1"
 	ingressreconciler "knative.dev/networking/pkg/client/injection/reconciler/networking/v1alpha1/ingress"
+	"knative.dev/pkg/controller"
 	"knative.dev/pkg/reconciler"
 	"knative.dev/pkg/tracker"
 
@@ -82,6 +83,9 @@ func (r *Reconciler) bring(ctx context.Context, ing *v1alpha1.Ingress) error {
 	}
 	published := status.Write(ctx, ing, result, changes, state)
 	r.metrics.See(ctx, looked(ing, result, changes, state))
+	if len(changes.Contested) > 0 {
+		return controller.NewRequeueAfter(apply.ContestPause)
+	}
 	if !published || changes.Wrote() {
 		return nil
 	}

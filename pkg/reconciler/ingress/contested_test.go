@@ -1,0 +1,35 @@
+package ingress
+
+import (
+	"testing"
+
+	"istio.io/api/networking/v1alpha3"
+	istiov1 "istio.io/client-go/pkg/apis/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
+
+	fakeistio "github.com/net-mesh/net-mesh/pkg/client/fake"
+)
+
+// TestAContestEnds: a webhook that changes one of our objects whenever it is written does not have it
+// written without end, and people are told.
+func TestAContestEnds(t *testing.T) {
+	ctx := start(t, gateways, "ingress", "gateways", "revision")
+	eventually(t, "a pod is awaited", func() bool { return condition(ctx, "Ready") == "Unknown AwaitingProof" })
+	istio := fakeistio.Get(ctx)
+	// The reactor is called with the clientset locked; nobody else changes the list meanwhile.
+	istio.PrependReactor("update", "virtualservices", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		v := a.(clienttesting.UpdateAction).GetObject().(*istiov1.VirtualService)
+		v.Spec.Http = []*v1alpha3.HTTPRoute{{Name: "theirs"}}
+		return false, nil, nil
+	})
+	v, err := istio.NetworkingV1().VirtualServices("apps").Get(ctx, "hello-mesh", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := istio.NetworkingV1().VirtualServices("apps").Update(ctx, v, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "people are told", func() bool { return condition(ctx, "NetworkConfigured") == "False Contested" })
+}
