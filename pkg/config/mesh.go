@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/net-mesh/net-mesh/pkg/finding"
 )
 
 func parseExternalInMesh(data map[string]string, istio *Istio) error {
@@ -24,6 +26,26 @@ func parseExternalInMesh(data map[string]string, istio *Istio) error {
 			IstioConfigMap, externalInMeshKey)
 	}
 	return nil
+}
+
+func parseMeshDNS(data map[string]string, istio *Istio) error {
+	switch value := strings.TrimSpace(data[meshDNSKey]); value {
+	case "", "false":
+		return nil
+	case "true":
+		istio.MeshDNS = true
+		return nil
+	default:
+		return fmt.Errorf(`%s: %s: %q is neither "true" nor "false"`, IstioConfigMap, meshDNSKey, value)
+	}
+}
+
+// idleMeshDNS tells that there is nothing for sidecars to answer DNS for.
+func idleMeshDNS(istio Istio) []finding.Finding {
+	if !istio.MeshDNS || istio.PublicInMesh() {
+		return nil
+	}
+	return []finding.Finding{keyFinding(meshDNSKey, fmt.Sprintf(`callers' sidecars serve no public hosts; write %s: "true" too, or delete it`, externalInMeshKey))}
 }
 
 func parseExport(data map[string]string, istio *Istio) error {

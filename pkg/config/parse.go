@@ -18,6 +18,7 @@ const (
 	externalGatewaysKey = "external-gateways"
 	localGatewaysKey    = "local-gateways"
 	externalInMeshKey   = "external-in-mesh"
+	meshDNSKey          = "mesh-dns"
 	exportKey           = "export-to"
 	// exportPrefix and a namespace are the key for the Ingresses of that namespace.
 	exportPrefix = exportKey + "."
@@ -56,10 +57,10 @@ func ParseIstio(data map[string]string, clusterDomain, systemNamespace string) (
 	if local != nil {
 		istio.Local = local
 	}
-	if err := errors.Join(apart(istio), parseExternalInMesh(data, &istio), parseExport(data, &istio)); err != nil {
+	if err := errors.Join(apart(istio), parseExternalInMesh(data, &istio), parseMeshDNS(data, &istio), parseExport(data, &istio)); err != nil {
 		return Istio{}, findings, err
 	}
-	return istio, findings, nil
+	return istio, finding.Sort(append(findings, idleMeshDNS(istio)...)), nil
 }
 
 // apart refuses a Gateway of both scopes: whatever is exposed there for the cluster is for the
@@ -161,7 +162,7 @@ func unknownKeys(data map[string]string) []finding.Finding {
 		switch advice, old := retired[key]; {
 		case old:
 			findings = append(findings, keyFinding(key, advice))
-		case key == externalGatewaysKey, key == localGatewaysKey, key == externalInMeshKey, key == exportKey, strings.HasPrefix(key, exportPrefix), strings.HasPrefix(key, "_"), isLegacy(key):
+		case key == externalGatewaysKey, key == localGatewaysKey, key == externalInMeshKey, key == meshDNSKey, key == exportKey, strings.HasPrefix(key, exportPrefix), strings.HasPrefix(key, "_"), isLegacy(key):
 		default:
 			findings = append(findings, keyFinding(key, "it is not known; delete it or correct its spelling"))
 		}

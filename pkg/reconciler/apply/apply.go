@@ -60,7 +60,7 @@ func (c Changes) Leaves() bool { return c.Widened || len(c.Stale) > 0 }
 // Caches are the informers' indexers that hold the kinds of a Set. Each must have been
 // given its index by AddIndexes.
 type Caches struct {
-	Secrets, Gateways, DestinationRules, VirtualServices cache.Indexer
+	Secrets, Gateways, DestinationRules, VirtualServices, ServiceEntries cache.Indexer
 }
 
 // Writer makes Sets so.
@@ -72,6 +72,7 @@ type Writer struct {
 	sharedGateways   kind[*istiov1.Gateway]
 	destinationRules kind[*istiov1.DestinationRule]
 	virtualServices  kind[*istiov1.VirtualService]
+	serviceEntries   kind[*istiov1.ServiceEntry]
 }
 
 // NewWriter returns a Writer that compares with caches and writes with the clients.
@@ -85,6 +86,7 @@ func NewWriter(kube kubernetes.Interface, istio versioned.Interface, caches Cach
 		sharedGateways:   gatewayKind(istio, caches.Gateways, sharedListeners()),
 		destinationRules: destinationRuleKind(istio, caches.DestinationRules),
 		virtualServices:  virtualServiceKind(istio, caches.VirtualServices),
+		serviceEntries:   serviceEntryKind(istio, caches.ServiceEntries),
 	}
 	w.guard(&contests{now: time.Now, of: map[contested]*contest{}})
 	return w
@@ -103,6 +105,7 @@ func (w *Writer) OnChange(changed func(ctx context.Context, kind, change string)
 	w.secrets.changed, w.sharedSecrets.changed = changed, changed
 	w.gateways.changed, w.sharedGateways.changed = changed, changed
 	w.destinationRules.changed, w.virtualServices.changed = changed, changed
+	w.serviceEntries.changed = changed
 }
 
 // Sync creates what is missing and updates what differs, without taking anything away
@@ -122,7 +125,8 @@ func (w *Writer) Sync(ctx context.Context, owner Owner, set resources.Set) (Chan
 		w.sharedGateways.sync(ctx, owner, set.SharedGateways, &c),
 		w.gateways.sync(ctx, owner, gateways, &c),
 		w.destinationRules.sync(ctx, owner, set.DestinationRules, &c),
-		w.virtualServices.sync(ctx, owner, services, &c))
+		w.virtualServices.sync(ctx, owner, services, &c),
+		w.serviceEntries.sync(ctx, owner, set.ServiceEntries, &c))
 	if err != nil {
 		return c, err
 	}
@@ -140,6 +144,7 @@ func (w *Writer) Prune(ctx context.Context, owner Owner, set resources.Set) erro
 		return narrowed
 	}
 	return errors.Join(
+		w.serviceEntries.remove(ctx, owner, w.serviceEntries.stale(owner, set.ServiceEntries)),
 		w.virtualServices.remove(ctx, owner, w.virtualServices.stale(owner, set.VirtualServices)),
 		w.destinationRules.remove(ctx, owner, w.destinationRules.stale(owner, set.DestinationRules)),
 		w.gateways.remove(ctx, owner, w.gateways.stale(owner, set.Gateways)),
