@@ -97,6 +97,7 @@ func (w *Writer) guard(c *contests) {
 	w.secrets.contests, w.sharedSecrets.contests = c, c
 	w.gateways.contests, w.sharedGateways.contests = c, c
 	w.destinationRules.contests, w.virtualServices.contests = c, c
+	w.serviceEntries.contests = c
 }
 
 // OnChange has a function told of each write, with the kind of the object and Created, Updated or
