@@ -27,8 +27,9 @@ func (d *decider) records() {
 	var hosts []string
 	for _, vh := range d.model.VirtualHosts {
 		for _, h := range d.remaining(Mesh, vh.Hosts) {
-			// Names of the cluster's own domain resolve without.
-			if vh.Scope == config.External && !strings.HasSuffix(h.Name, own) && served[h.Name] && d.recorded(h.Name) {
+			// Names of the cluster's own domain resolve without, and so do cluster-local ones if at all.
+			told := vh.Scope == config.External || strings.HasPrefix(h.Name, "*")
+			if told && !strings.HasSuffix(h.Name, own) && served[h.Name] && d.recorded(h.Name) {
 				hosts = append(hosts, h.Name)
 			}
 		}
