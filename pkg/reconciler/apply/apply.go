@@ -37,8 +37,9 @@ type Changes struct {
 	// left alone.
 	Refused []finding.Ref
 	// Contested are objects that somebody else changes as often as they are put right. They are left as
-	// they are for ContestPause.
+	// they are for ContestPause; those that are wanted have been if Left says so.
 	Contested []finding.Ref
+	Left      bool
 	// Stale are objects of the owner that are no longer wanted and still there. Prune deletes
 	// them.
 	Stale []finding.Ref
@@ -124,9 +125,9 @@ func (w *Writer) Sync(ctx context.Context, owner Owner, set resources.Set) (Chan
 		w.secrets.sync(ctx, owner, copies, &c),
 		w.sharedSecrets.sync(ctx, owner, shared, &c),
 		w.sharedGateways.sync(ctx, owner, set.SharedGateways, &c),
-		w.gateways.sync(ctx, owner, gateways, &c),
+		w.gateways.syncOnTheWay(ctx, owner, gateways, set.Gateways, &c),
 		w.destinationRules.sync(ctx, owner, set.DestinationRules, &c),
-		w.virtualServices.sync(ctx, owner, services, &c),
+		w.virtualServices.syncOnTheWay(ctx, owner, services, set.VirtualServices, &c),
 		w.serviceEntries.sync(ctx, owner, set.ServiceEntries, &c))
 	if err != nil {
 		return c, err
