@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clienttesting "k8s.io/client-go/testing"
+	"knative.dev/pkg/controller"
+	. "knative.dev/pkg/reconciler/testing"
 
 	fakeistio "github.com/net-mesh/net-mesh/pkg/client/fake"
 )
@@ -32,4 +34,32 @@ func TestAContestEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "people are told", func() bool { return condition(ctx, "NetworkConfigured") == "False Contested" })
+}
+
+// TestAContestWaitsForNoStatus: a status that could not be written is written again soon, and not after
+// the pause of the contest that it tells of.
+func TestAContestWaitsForNoStatus(t *testing.T) {
+	objects := read(t, "steady")
+	for _, o := range objects {
+		if v, ok := o.(*istiov1.VirtualService); ok {
+			v.Spec.Http = []*v1alpha3.HTTPRoute{{Name: "theirs"}}
+		}
+	}
+	for name, row := range map[string]struct {
+		reactors []clienttesting.ReactionFunc
+		waits    bool
+	}{
+		"written": {waits: true}, "not written": {reactors: []clienttesting.ReactionFunc{InduceFailure("update", "ingresses")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, _, _ := factory(gateways, proven)(t, &TableRow{Objects: objects, WithReactors: row.reactors})
+			var err error
+			for range 10 { // the caches see nothing of what is written
+				err = r.Reconcile(t.Context(), "apps/hello")
+			}
+			if waits, _ := controller.IsRequeueKey(err); waits != row.waits || err == nil {
+				t.Errorf("it ended with %v", err)
+			}
+		})
+	}
 }
