@@ -62,9 +62,22 @@ func (k kind[T]) sync(ctx context.Context, owner Owner, wanted []T, c *Changes) 
 	return k.syncOnTheWay(ctx, owner, wanted, wanted, c)
 }
 
-// syncOnTheWay has it hold what is wanted now, where each is to be as settled says in the end. It
-// creates first and updates then: a host that moves from one object to another is never in neither.
+// syncOnTheWay has it hold what is wanted now, where each is to be as settled says in the end.
 func (k kind[T]) syncOnTheWay(ctx context.Context, owner Owner, wanted, settled []T, c *Changes) error {
+	k.look(owner, wanted, c)
+	return k.write(ctx, owner, wanted, settled, c)
+}
+
+// look tells what is there and not wanted.
+func (k kind[T]) look(owner Owner, wanted []T, c *Changes) {
+	for _, o := range k.stale(owner, wanted) {
+		c.Stale = append(c.Stale, k.ref(o))
+	}
+}
+
+// write creates first and updates then: a host that moves from one object to another is never in
+// neither.
+func (k kind[T]) write(ctx context.Context, owner Owner, wanted, settled []T, c *Changes) error {
 	var errs []error
 	var existing [][3]T
 	for i, want := range wanted {
@@ -80,9 +93,6 @@ func (k kind[T]) syncOnTheWay(ctx context.Context, owner Owner, wanted, settled 
 	}
 	for _, o := range existing {
 		errs = append(errs, k.update(ctx, owner, o[0], o[1], o[2], c))
-	}
-	for _, o := range k.stale(owner, wanted) {
-		c.Stale = append(c.Stale, k.ref(o))
 	}
 	return errors.Join(errs...)
 }

@@ -18,11 +18,6 @@ import (
 // stands in the way of the proof. A host that only moves, say from a gateway to the mesh, stays.
 func (w *Writer) withdraw(ctx context.Context, owner Owner, set resources.Set, c *Changes) error {
 	return errors.Join(
-		w.serviceEntries.shrink(ctx, owner, c, w.serviceEntries.stale(owner, set.ServiceEntries), func(old *istiov1.ServiceEntry) (*istiov1.ServiceEntry, bool) {
-			next := old.DeepCopy()
-			next.Spec.Hosts = allowed(old.Spec.Hosts, []string{meshGateway}, set)
-			return next, len(next.Spec.Hosts) > 0
-		}),
 		w.virtualServices.shrink(ctx, owner, c, w.virtualServices.stale(owner, set.VirtualServices), func(old *istiov1.VirtualService) (*istiov1.VirtualService, bool) {
 			next := old.DeepCopy()
 			next.Spec.Hosts = allowed(old.Spec.Hosts, gatewaysOf(old), set)
