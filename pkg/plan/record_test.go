@@ -53,6 +53,7 @@ func TestRecords(t *testing.T) {
 		{name: "an external gateway with a certificate of its own", istio: inMesh, external: []snapshot.Gateway{plain, secure}, hosts: named("a.com", "b.secure.com"), want: []string{"a.com"}},
 		{name: "one that passes TLS on", istio: inMesh, external: []snapshot.Gateway{passing}, hosts: named("a.com", "b.com"), want: []string{"b.com"}},
 		{name: "a wildcard over TLS has no address anyway", istio: inMesh, external: []snapshot.Gateway{secure}, hosts: named("*.secure.com"), want: []string{"*.secure.com"}},
+		{name: "a name of one label is that of a Service in each namespace", istio: on, hosts: named("redis", "a.com"), want: []string{"a.com"}},
 		{name: "a host that another Ingress has, by being first by name", istio: on, hosts: named("taken.com", "a.com"), want: []string{"a.com"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
