@@ -15,7 +15,7 @@ import (
 const recordHosts = 256
 
 // records lists the public hosts of the mesh for which sidecars are to answer DNS, where
-// config-istio asks for it. A Record says only that a name exists; where requests go is said
+// config-istio asks for it, and wildcards, which are not for the world alone. A Record says only that a name exists; where requests go is said
 // by the Exposure that has it, so none is made for a host without one: a sidecar that knew the
 // name only would answer 503 itself.
 func (d *decider) records() {
@@ -28,7 +28,7 @@ func (d *decider) records() {
 	for _, vh := range d.model.VirtualHosts {
 		for _, h := range d.remaining(Mesh, vh.Hosts) {
 			// Names of the cluster's own domain resolve without.
-			if vh.Scope == config.External && !strings.HasSuffix(h.Name, own) && served[h.Name] && d.recorded(h.Name) {
+			if (vh.Scope == config.External || strings.HasPrefix(h.Name, "*")) && !strings.HasSuffix(h.Name, own) && served[h.Name] && d.recorded(h.Name) {
 				hosts = append(hosts, h.Name)
 			}
 		}

@@ -127,7 +127,7 @@ func recordBreaches(r translate.Result) []string {
 			}) {
 				out = append(out, "sidecars answer DNS for "+h+", and not requests")
 			}
-			if _, public := r.Model.Match(config.External, model.Request{Host: h}); !public && plainRoute(r, h) {
+			if _, public := r.Model.Match(config.External, model.Request{Host: h}); !public && !strings.HasPrefix(h, "*") && plainRoute(r, h) {
 				out = append(out, "sidecars answer DNS for "+h+", which is not public")
 			}
 		}
