@@ -62,6 +62,7 @@ func (c *contests) about(which contested, want object, unchanged func(before obj
 func (c *contests) over(which contested) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.sweep(c.now())
 	if one := c.of[which]; one != nil {
 		one.open = false
 	}

@@ -217,3 +217,18 @@ func TestAContestAboutWhatIsStale(t *testing.T) {
 		t.Errorf("%d writes, then %+v", n, last)
 	}
 }
+
+// TestContestsAreForgotten: what was written once is not kept for ever, though nothing has to be written any
+// more.
+func TestContestsAreForgotten(t *testing.T) {
+	_, w, c := newCluster(t, vs("a", tampered))
+	now := time.Unix(1000, 0)
+	w.virtualServices.contests.now = func() time.Time { return now }
+	set := resources.Set{Asked: asks, VirtualServices: []*istiov1.VirtualService{vs("a")}}
+	c.reconcile(t, w, set)
+	now = now.Add(2 * ContestPause)
+	c.reconcile(t, w, set)
+	if n := len(w.virtualServices.contests.of); c.updates() != 1 || n != 0 {
+		t.Errorf("%d contests are remembered after %d writes, want none", n, c.updates())
+	}
+}

@@ -23,11 +23,17 @@ func (w *Writer) unname(ctx context.Context, owner Owner, set resources.Set, los
 		}))
 }
 
-// losing divides wanted ServiceEntries into those that lose hosts and get none, and the rest.
+// losing divides wanted ServiceEntries into those that get no hosts and lose some that no other one has,
+// and the rest.
 func (w *Writer) losing(wanted []*istiov1.ServiceEntry) (losing, rest []*istiov1.ServiceEntry) {
+	var all []string
+	for _, want := range wanted {
+		all = append(all, want.Spec.Hosts...)
+	}
 	for _, want := range wanted {
 		have, found := w.serviceEntries.get(want)
-		if hosts := want.Spec.Hosts; found && len(hosts) < len(have.Spec.Hosts) && len(common(hosts, have.Spec.Hosts)) == len(hosts) {
+		if kept := len(want.Spec.Hosts); found && kept < len(have.Spec.Hosts) &&
+			len(common(want.Spec.Hosts, have.Spec.Hosts)) == kept && len(common(have.Spec.Hosts, all)) == kept {
 			losing = append(losing, want)
 		} else {
 			rest = append(rest, want)
