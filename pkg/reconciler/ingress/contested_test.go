@@ -1,6 +1,7 @@
 package ingress
 
 import (
+	"strings"
 	"testing"
 
 	"istio.io/api/networking/v1alpha3"
@@ -31,6 +32,28 @@ func TestAContestEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := istio.NetworkingV1().VirtualServices("apps").Update(ctx, v, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "people are told", func() bool { return condition(ctx, "NetworkConfigured") == "False Contested" })
+}
+
+// TestAContestAboutWhatIsNarrowedEnds: Sync leaves what somebody adds until the new way is proven, so it is
+// Prune that is contested.
+func TestAContestAboutWhatIsNarrowedEnds(t *testing.T) {
+	ctx := start(t, map[string]string{"local-gateways": "[]", "external-gateways": "[]"}, "ingress", "revision")
+	eventually(t, "all is ready", func() bool { return strings.HasPrefix(condition(ctx, "Ready"), "True") })
+	istio := fakeistio.Get(ctx)
+	istio.PrependReactor("update", "virtualservices", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		v := a.(clienttesting.UpdateAction).GetObject().(*istiov1.VirtualService)
+		v.Spec.Gateways = append(v.Spec.Gateways, "their/gateway")
+		return false, nil, nil
+	})
+	create(t, ctx, &istiov1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: "their", Name: "gateway"}})
+	v, err := istio.NetworkingV1().VirtualServices("apps").Get(ctx, "hello-mesh", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := istio.NetworkingV1().VirtualServices("apps").Update(ctx, v.DeepCopy(), metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "people are told", func() bool { return condition(ctx, "NetworkConfigured") == "False Contested" })
