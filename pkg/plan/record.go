@@ -15,9 +15,9 @@ import (
 const recordHosts = 256
 
 // records lists the public hosts of the mesh for which sidecars are to answer DNS, where
-// config-istio asks for it. A Record says only that a name exists; where requests go is said
-// by the Exposure that has it, so none is made for a host without one: a sidecar that knew the
-// name only would answer 503 itself.
+// config-istio asks for it, and wildcards, be they public or not. A Record says only that a name
+// exists; where requests go is said by the Exposure that has it, so none is made for a host
+// without one: a sidecar that knew the name only would answer 503 itself.
 func (d *decider) records() {
 	istio := d.world.Config.Istio
 	if !istio.MeshDNS || len(d.world.External) > 0 && !istio.ExternalInMesh {
@@ -57,11 +57,17 @@ func (d *decider) servedInMesh() map[string]bool {
 
 // recorded says whether a host belongs into a Record. A wildcard gets no address. But where
 // Istio knows a name below it, and not the wildcard itself, it leaves the wildcard's routes out
-// of sidecars (separateVSHostsAndServices of pilot/pkg/networking/core/route in istio/istio).
+// of sidecars (separateVSHostsAndServices of pilot/pkg/networking/core/route in istio/istio). A name
+// of one label would hide the Service of that name in the namespace of each caller: the DNS proxy
+// makes an alias of it below the first search domain, and looks at aliases before Services
+// (buildDNSAnswers and lookupHost of pkg/dns/client in istio/istio).
 func (d *decider) recorded(host string) bool {
 	switch {
 	case strings.HasPrefix(host, "*"):
 		d.because(host, "sidecars are told of it, without an address", "Istio gives none to a wildcard, and forgets its routes where it knows a name below it only")
+	case !strings.Contains(host, "."):
+		d.because(host, "sidecars do not answer DNS for it", "a name of one label would hide the Service of that name in each namespace")
+		return false
 	case d.overTLS(host):
 		d.because(host, "sidecars do not answer DNS for it", "an external gateway serves it over TLS, and sidecars do not, so callers have to find that gateway")
 		return false

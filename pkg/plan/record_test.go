@@ -48,12 +48,14 @@ func TestRecords(t *testing.T) {
 		{name: "cluster-local hosts", istio: on, hosts: []model.VirtualHost{virtualHost(config.Local, "s", private, model.Host{Name: "local.com"})}},
 		{name: "a public rule names a host of the cluster", istio: on, hosts: []model.VirtualHost{virtualHost(config.External, "s", private, model.Host{Name: "*.ns.svc.cluster.local"})}},
 		{name: "a wildcard, for the sake of its routes", istio: on, hosts: named("*.a.com", "b.a.com"), want: []string{"*.a.com", "b.a.com"}},
-		{name: "a cluster-local one too", istio: on, hosts: append(named("b.a.com"), virtualHost(config.Local, "s", model.Host{Name: "*.a.com"})), want: []string{"*.a.com", "b.a.com"}},
+		{name: "a wildcard of the cluster alone, for the sake of its routes", istio: on,
+			hosts: append(named("b.a.com"), virtualHost(config.Local, "s", model.Host{Name: "*.a.com"}, model.Host{Name: "c.com"})), want: []string{"*.a.com", "b.a.com"}},
 		{name: "a certificate at an external gateway", istio: inMesh, external: []snapshot.Gateway{plain}, hosts: named("a.com", "b.com"), tls: []string{"b.com"}, want: []string{"a.com"}},
 		{name: "a certificate, and no external gateway", istio: on, hosts: named("a.com"), tls: []string{"a.com"}, want: []string{"a.com"}},
 		{name: "an external gateway with a certificate of its own", istio: inMesh, external: []snapshot.Gateway{plain, secure}, hosts: named("a.com", "b.secure.com"), want: []string{"a.com"}},
 		{name: "one that passes TLS on", istio: inMesh, external: []snapshot.Gateway{passing}, hosts: named("a.com", "b.com"), want: []string{"b.com"}},
 		{name: "a wildcard over TLS has no address anyway", istio: inMesh, external: []snapshot.Gateway{secure}, hosts: named("*.secure.com"), want: []string{"*.secure.com"}},
+		{name: "a name of one label is that of a Service in each namespace", istio: on, hosts: named("redis", "a.com"), want: []string{"a.com"}},
 		{name: "a host that another Ingress has, by being first by name", istio: on, hosts: named("taken.com", "a.com"), want: []string{"a.com"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {

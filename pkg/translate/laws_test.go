@@ -119,6 +119,9 @@ func recordBreaches(r translate.Result) []string {
 				out = append(out, "host "+h+" is there twice, or has an address of its own")
 			}
 			seen["host "+h] = true
+			if !strings.Contains(h, ".") {
+				out = append(out, "host "+h+" hides Services of all namespaces")
+			}
 			if !slices.ContainsFunc(r.Objects.VirtualServices, func(vs *istiov1.VirtualService) bool {
 				return slices.Contains(vs.Spec.Hosts, h) && slices.Contains(vs.Spec.Gateways, "mesh") && slices.Equal(vs.Spec.ExportTo, e.Spec.ExportTo)
 			}) {

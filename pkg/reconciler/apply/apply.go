@@ -37,8 +37,9 @@ type Changes struct {
 	// left alone.
 	Refused []finding.Ref
 	// Contested are objects that somebody else changes as often as they are put right. They are left as
-	// they are for ContestPause.
+	// they are for ContestPause; those that are wanted have been if Left says so.
 	Contested []finding.Ref
+	Left      bool
 	// Stale are objects of the owner that are no longer wanted and still there. Prune deletes
 	// them.
 	Stale []finding.Ref
@@ -120,14 +121,16 @@ func (w *Writer) Sync(ctx context.Context, owner Owner, set resources.Set) (Chan
 	c.Kept, c.Lost = w.former(owner, services, set)
 	copies, missing := w.copies(set.Secrets)
 	shared, missingToo := w.copies(set.SharedSecrets)
+	unnamed, names := w.losing(set.ServiceEntries)
 	err := errors.Join(missing, missingToo,
 		w.secrets.sync(ctx, owner, copies, &c),
 		w.sharedSecrets.sync(ctx, owner, shared, &c),
 		w.sharedGateways.sync(ctx, owner, set.SharedGateways, &c),
-		w.gateways.sync(ctx, owner, gateways, &c),
+		w.gateways.syncOnTheWay(ctx, owner, gateways, set.Gateways, &c),
 		w.destinationRules.sync(ctx, owner, set.DestinationRules, &c),
-		w.virtualServices.sync(ctx, owner, services, &c),
-		w.serviceEntries.sync(ctx, owner, set.ServiceEntries, &c))
+		w.unname(ctx, owner, set, unnamed, &c),
+		w.virtualServices.syncOnTheWay(ctx, owner, services, set.VirtualServices, &c),
+		w.serviceEntries.write(ctx, owner, names, names, &c))
 	if err != nil {
 		return c, err
 	}
@@ -138,14 +141,14 @@ func (w *Writer) Sync(ctx context.Context, owner Owner, set resources.Set) (Chan
 // Prune narrows what Sync widened and deletes what the owner has beside the Set, in
 // reverse order of application.
 func (w *Writer) Prune(ctx context.Context, owner Owner, set resources.Set) error {
-	narrowed := errors.Join(
+	unnamed := w.serviceEntries.remove(ctx, owner, w.serviceEntries.stale(owner, set.ServiceEntries))
+	narrowed := errors.Join(unnamed,
 		w.virtualServices.sync(ctx, owner, set.VirtualServices, &Changes{}),
 		w.gateways.sync(ctx, owner, set.Gateways, &Changes{}))
 	if narrowed != nil {
 		return narrowed
 	}
 	return errors.Join(
-		w.serviceEntries.remove(ctx, owner, w.serviceEntries.stale(owner, set.ServiceEntries)),
 		w.virtualServices.remove(ctx, owner, w.virtualServices.stale(owner, set.VirtualServices)),
 		w.destinationRules.remove(ctx, owner, w.destinationRules.stale(owner, set.DestinationRules)),
 		w.gateways.remove(ctx, owner, w.gateways.stale(owner, set.Gateways)),

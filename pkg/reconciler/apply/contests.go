@@ -28,10 +28,11 @@ type contests struct {
 	swept time.Time
 }
 
-// contested is one object: a successor of the same name is another.
+// contested is one object: a successor of the same name is another. With a holder it is about nothing
+// but that this one is written down there.
 type contested struct {
 	finding.Ref
-	uid types.UID
+	uid, holder types.UID
 }
 
 // contest is about one content of one object: who wants another content begins anew.
@@ -39,6 +40,8 @@ type contest struct {
 	all     *contests
 	wanted  object
 	limiter *rate.Limiter
+	// open: the object was left as it is, and has not been seen as it is wanted since.
+	open bool
 }
 
 // about returns the contest about an object; unchanged tells whether what was wanted before is what is
@@ -55,8 +58,28 @@ func (c *contests) about(which contested, want object, unchanged func(before obj
 	return one
 }
 
-// lost says whether the object is to be left as it is for now.
-func (c *contest) lost() bool { return c != nil && c.limiter.TokensAt(c.all.now()) < 1 }
+// over tells that an object is as it is wanted.
+func (c *contests) over(which contested) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sweep(c.now())
+	if one := c.of[which]; one != nil {
+		one.open = false
+	}
+}
+
+// lost says whether the object is to be left as it is for now, and whether people are to be told: they
+// are until it is seen right, lest each attempt tell them that all is well.
+func (c *contest) lost() (lost, told bool) {
+	if c == nil {
+		return false, false
+	}
+	c.all.mu.Lock()
+	defer c.all.mu.Unlock()
+	lost = c.limiter.TokensAt(c.all.now()) < 1
+	c.open = c.open || lost
+	return lost, c.open
+}
 
 // written counts a write. One that was refused, since the cache was a moment behind, is none.
 func (c *contest) written() {

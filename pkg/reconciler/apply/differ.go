@@ -20,14 +20,23 @@ func (k kind[T]) alike(have, want T) bool {
 	return k.same(have, want) && within(want.GetLabels(), have.GetLabels()) && within(want.GetAnnotations(), have.GetAnnotations())
 }
 
-// contest is the one about an object that has to be put right; nil if only another holder is to be
-// written.
-func (k kind[T]) contest(have, want T) *contest {
-	if k.contests == nil || k.alike(have, want) {
+// contest is the one about an object that has to be put right in the end, or about its holder alone;
+// nil if nothing has to be.
+func (k kind[T]) contest(owner Owner, have, settled T) *contest {
+	if k.contests == nil {
 		return nil
 	}
-	return k.contests.about(contested{k.ref(have), have.GetUID()}, want, func(before object) bool {
-		return k.alike(before.(T), want) && k.alike(want, before.(T))
+	which := contested{Ref: k.ref(have), uid: have.GetUID()}
+	if k.alike(have, settled) {
+		k.contests.over(which)
+		which.holder = owner.GetObjectMeta().GetUID()
+		if k.holding.has(owner, have) {
+			k.contests.over(which)
+			return nil
+		}
+	}
+	return k.contests.about(which, settled, func(before object) bool {
+		return k.alike(before.(T), settled) && k.alike(settled, before.(T))
 	})
 }
 

@@ -57,12 +57,30 @@ func (k kind[T]) count(ctx context.Context, change string) {
 	}
 }
 
-// sync creates first and updates then: a host that moves from one object to another is
-// never in neither.
+// sync has the cluster hold what is wanted.
 func (k kind[T]) sync(ctx context.Context, owner Owner, wanted []T, c *Changes) error {
+	return k.syncOnTheWay(ctx, owner, wanted, wanted, c)
+}
+
+// syncOnTheWay has it hold what is wanted now, where each is to be as settled says in the end.
+func (k kind[T]) syncOnTheWay(ctx context.Context, owner Owner, wanted, settled []T, c *Changes) error {
+	k.look(owner, wanted, c)
+	return k.write(ctx, owner, wanted, settled, c)
+}
+
+// look tells what is there and not wanted.
+func (k kind[T]) look(owner Owner, wanted []T, c *Changes) {
+	for _, o := range k.stale(owner, wanted) {
+		c.Stale = append(c.Stale, k.ref(o))
+	}
+}
+
+// write creates first and updates then: a host that moves from one object to another is never in
+// neither.
+func (k kind[T]) write(ctx context.Context, owner Owner, wanted, settled []T, c *Changes) error {
 	var errs []error
-	var existing [][2]T
-	for _, want := range wanted {
+	var existing [][3]T
+	for i, want := range wanted {
 		have, found := k.get(want)
 		switch {
 		case !found:
@@ -70,14 +88,11 @@ func (k kind[T]) sync(ctx context.Context, owner Owner, wanted []T, c *Changes) 
 		case !k.holding.owns(owner, have, want):
 			c.Refused = append(c.Refused, k.ref(have))
 		default:
-			existing = append(existing, [2]T{have, want})
+			existing = append(existing, [3]T{have, want, settled[i]})
 		}
 	}
-	for _, pair := range existing {
-		errs = append(errs, k.update(ctx, owner, pair[0], pair[1], c))
-	}
-	for _, o := range k.stale(owner, wanted) {
-		c.Stale = append(c.Stale, k.ref(o))
+	for _, o := range existing {
+		errs = append(errs, k.update(ctx, owner, o[0], o[1], o[2], c))
 	}
 	return errors.Join(errs...)
 }
@@ -95,15 +110,20 @@ func (k kind[T]) create(ctx context.Context, owner Owner, want T, c *Changes) er
 }
 
 // update writes only what is ours: the content, and the labels and annotations that are
-// wanted. What others have put beside them stays.
-func (k kind[T]) update(ctx context.Context, owner Owner, have, want T, c *Changes) error {
-	next, differs := k.next(owner, have, want)
-	if !differs {
+// wanted. What others have put beside them stays. A contest is about what is settled: what is wanted on
+// the way there depends on what somebody else has written.
+func (k kind[T]) update(ctx context.Context, owner Owner, have, want, settled T, c *Changes) error {
+	contest := k.contest(owner, have, settled)
+	lost, told := contest.lost()
+	if told {
+		c.Contested = append(c.Contested, k.ref(have))
+	}
+	if lost {
+		c.Left = true
 		return nil
 	}
-	contest := k.contest(have, want)
-	if contest.lost() {
-		c.Contested = append(c.Contested, k.ref(have))
+	next, differs := k.next(owner, have, want)
+	if !differs {
 		return nil
 	}
 	_, err := k.client(next.GetNamespace()).Update(ctx, next, metav1.UpdateOptions{})

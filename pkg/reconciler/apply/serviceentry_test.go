@@ -1,7 +1,7 @@
 package apply
 
 import (
-	"slices"
+	"errors"
 	"testing"
 
 	"istio.io/api/meta/v1alpha1"
@@ -9,6 +9,7 @@ import (
 	istiov1 "istio.io/client-go/pkg/apis/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/net-mesh/net-mesh/pkg/plan"
 	"github.com/net-mesh/net-mesh/pkg/resources"
@@ -86,31 +87,66 @@ func TestServiceEntries(t *testing.T) {
 }
 
 // TestServiceEntriesNeverStandAlone: a sidecar that knows one without the VirtualService of its hosts
-// answers 503. So it comes after that and goes before.
+// answers 503. So its hosts come after that and go before, also where both objects stay.
 func TestServiceEntriesNeverStandAlone(t *testing.T) {
-	order := func(c *cluster) (kinds []string) {
-		for _, a := range c.istio.Actions() {
-			if slices.Contains([]string{"create", "delete"}, a.GetVerb()) {
-				kinds = append(kinds, a.GetVerb()+" "+a.GetResource().Resource)
+	const kept, gone = "x.com", "gone.com"
+	both, mesh := []string{gone, kept}, gateways(meshGateway)
+	sync := func(w *Writer, set resources.Set) error { _, err := w.Sync(t.Context(), owner, set); return err }
+	prune := func(w *Writer, set resources.Set) error { return w.Prune(t.Context(), owner, set) }
+	for _, row := range []struct {
+		name       string
+		have       []runtime.Object
+		does       func(*Writer, resources.Set) error
+		routes     []*istiov1.VirtualService
+		names      []*istiov1.ServiceEntry
+		want       []string
+		unwritable string
+	}{
+		{name: "made", does: sync, routes: []*istiov1.VirtualService{vs("a")}, names: []*istiov1.ServiceEntry{entry("n", nil)},
+			want: []string{"create virtualservices", "create serviceentries"}},
+		{name: "deleted", have: []runtime.Object{vs("a"), entry("n", nil)}, does: prune,
+			want: []string{"delete serviceentries", "delete virtualservices"}},
+		{name: "not asked for", have: []runtime.Object{vs("a", hosts(gone)), entry("n", []string{gone})}, does: sync,
+			want: []string{"delete serviceentries", "delete virtualservices"}},
+		{name: "one host less", have: []runtime.Object{vs("a", hosts(both...), mesh), entry("n", both)}, does: sync,
+			routes: []*istiov1.VirtualService{vs("a", hosts(kept), mesh)}, names: []*istiov1.ServiceEntry{entry("n", []string{kept})},
+			want: []string{"update serviceentries", "update virtualservices"}},
+		{name: "one host more", have: []runtime.Object{vs("a", hosts(kept), mesh), entry("n", []string{kept})}, does: sync,
+			routes: []*istiov1.VirtualService{vs("a", hosts(both...), mesh)}, names: []*istiov1.ServiceEntry{entry("n", both)},
+			want: []string{"update virtualservices", "update serviceentries"}},
+		{name: "the last public host less", have: []runtime.Object{vs("a", hosts(both...), mesh), entry("n", []string{gone})}, does: sync,
+			routes: []*istiov1.VirtualService{vs("a", hosts(kept), mesh)},
+			want:   []string{"delete serviceentries", "update virtualservices"}},
+		{name: "and something else cannot be written", unwritable: "destinationrules", have: []runtime.Object{vs("a", hosts(both...), mesh), entry("n", []string{gone})}, does: sync,
+			routes: []*istiov1.VirtualService{vs("a", hosts(kept), mesh)},
+			want:   []string{"create destinationrules", "delete serviceentries", "update virtualservices"}},
+		{name: "a host moves from one to another", have: []runtime.Object{vs("a", hosts(both...), mesh), entry("m", nil), entry("n", both)}, does: sync,
+			routes: []*istiov1.VirtualService{vs("a", hosts(kept), mesh)}, names: []*istiov1.ServiceEntry{entry("m", []string{gone}), entry("n", []string{kept})},
+			want: []string{"update virtualservices", "update serviceentries", "update serviceentries"}},
+		{name: "a host moves out of the mesh", have: []runtime.Object{vs("a", hosts(both...), mesh), entry("n", []string{kept})}, does: prune,
+			routes: []*istiov1.VirtualService{vs("a", hosts(gone), mesh)},
+			want:   []string{"delete serviceentries", "update virtualservices"}},
+		{name: "and the narrow routes cannot be written", unwritable: "virtualservices", have: []runtime.Object{vs("a", hosts(both...), mesh), entry("n", []string{kept})}, does: prune,
+			routes: []*istiov1.VirtualService{vs("a", hosts(gone), mesh)},
+			want:   []string{"delete serviceentries", "update virtualservices"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			_, w, c := newCluster(t, row.have...)
+			set := resources.Set{Asked: asks, VirtualServices: row.routes, ServiceEntries: row.names}
+			if row.unwritable != "" {
+				set.DestinationRules = []*istiov1.DestinationRule{{ObjectMeta: vs("r").ObjectMeta}}
+				c.istio.PrependReactor("*", row.unwritable, func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("refused") })
 			}
-		}
-		return kinds
+			if err := row.does(w, set); (err != nil) != (row.unwritable != "") {
+				t.Fatal(err)
+			}
+			var writes []string
+			for _, a := range c.istio.Actions() {
+				writes = append(writes, a.GetVerb()+" "+a.GetResource().Resource)
+			}
+			same(t, "order", row.want, writes)
+		})
 	}
-	ctx, w, c := newCluster(t)
-	if _, err := w.Sync(ctx, owner, resources.Set{VirtualServices: []*istiov1.VirtualService{vs("a")}, ServiceEntries: []*istiov1.ServiceEntry{entry("n", nil)}}); err != nil {
-		t.Fatal(err)
-	}
-	same(t, "order", []string{"create virtualservices", "create serviceentries"}, order(c))
-	ctx, w, c = newCluster(t, vs("a"), entry("n", nil))
-	if err := w.Prune(ctx, owner, resources.Set{}); err != nil {
-		t.Fatal(err)
-	}
-	same(t, "order", []string{"delete serviceentries", "delete virtualservices"}, order(c))
-	ctx, w, c = newCluster(t, vs("a", hosts("gone.com")), entry("n", []string{"gone.com"}))
-	if _, err := w.Sync(ctx, owner, resources.Set{Asked: asks}); err != nil {
-		t.Fatal(err)
-	}
-	same(t, "order", []string{"delete serviceentries", "delete virtualservices"}, order(c))
 }
 
 // TestAddressesAreIstios: what Istio writes into the status is no difference, and an update leaves it.

@@ -18,11 +18,6 @@ import (
 // stands in the way of the proof. A host that only moves, say from a gateway to the mesh, stays.
 func (w *Writer) withdraw(ctx context.Context, owner Owner, set resources.Set, c *Changes) error {
 	return errors.Join(
-		w.serviceEntries.shrink(ctx, owner, c, w.serviceEntries.stale(owner, set.ServiceEntries), func(old *istiov1.ServiceEntry) (*istiov1.ServiceEntry, bool) {
-			next := old.DeepCopy()
-			next.Spec.Hosts = allowed(old.Spec.Hosts, []string{meshGateway}, set)
-			return next, len(next.Spec.Hosts) > 0
-		}),
 		w.virtualServices.shrink(ctx, owner, c, w.virtualServices.stale(owner, set.VirtualServices), func(old *istiov1.VirtualService) (*istiov1.VirtualService, bool) {
 			next := old.DeepCopy()
 			next.Spec.Hosts = allowed(old.Spec.Hosts, gatewaysOf(old), set)
@@ -42,7 +37,9 @@ func (k kind[T]) shrink(ctx context.Context, owner Owner, c *Changes, objects []
 	var errs []error
 	for _, have := range objects {
 		if next, left := rest(have); left {
-			errs = append(errs, k.update(ctx, owner, have, next, &Changes{}))
+			var what Changes // what is written is nothing to be proven, and what is left goes in the end
+			errs = append(errs, k.update(ctx, owner, have, next, next, &what))
+			c.Contested = append(c.Contested, what.Contested...)
 			continue
 		}
 		err := k.remove(ctx, owner, []T{have})

@@ -83,14 +83,14 @@ func (r *Reconciler) bring(ctx context.Context, ing *v1alpha1.Ingress) error {
 	}
 	published := status.Write(ctx, ing, result, changes, state)
 	r.metrics.See(ctx, looked(ing, result, changes, state))
+	// What was left is not what was proven.
+	if published && !changes.Wrote() && !changes.Left {
+		if err := r.writer.Prune(ctx, ing, result.Objects); err != nil {
+			return failed(ing, err)
+		}
+	}
 	if len(changes.Contested) > 0 {
 		return controller.NewRequeueAfter(apply.ContestPause)
-	}
-	if !published || changes.Wrote() {
-		return nil
-	}
-	if err := r.writer.Prune(ctx, ing, result.Objects); err != nil {
-		return failed(ing, err)
 	}
 	return nil
 }
