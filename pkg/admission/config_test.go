@@ -27,6 +27,10 @@ func TestConfigThatCannotBeReadIsRefused(t *testing.T) {
 			data: map[string]string{"external-gateways": "- {namespace: a, service: b.c.svc.cluster.local}"},
 			want: []string{"config-istio: external-gateways: entry 0: name is missing", "namespace, name and service"},
 		},
+		"neither yes nor no": {
+			data: map[string]string{"mesh-dns": "on"},
+			want: []string{`config-istio: mesh-dns: "on" is neither "true" nor "false"`},
+		},
 		"both formats": {
 			data: map[string]string{"external-gateways": "[]", "gateway.a.b": "c.d.svc"},
 			want: []string{"config-istio: ", "cannot be mixed", "keep one format"},

@@ -108,7 +108,7 @@ func (a *answer) follow(w *world, q question) (notes []string) {
 		if best, ok := w.claimant(entry, q); ok {
 			a.Ways = append(a.Ways, best.follow(w, entry, q))
 			if entry == plan.MeshEntry && best.public(q.request.Host) {
-				notes = append(notes, mustResolve(q.request.Host))
+				notes = append(notes, best.mustResolve(q.request.Host))
 			}
 		}
 		if entry == plan.MeshEntry && q.from != nil && q.via == "" {

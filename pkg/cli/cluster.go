@@ -49,6 +49,7 @@ var (
 	gateways         = schema.GroupVersionResource{Group: "networking.istio.io", Version: "v1", Resource: "gateways"}
 	virtualServices  = gateways.GroupVersion().WithResource("virtualservices")
 	destinationRules = gateways.GroupVersion().WithResource("destinationrules")
+	serviceEntries   = gateways.GroupVersion().WithResource("serviceentries")
 	services         = schema.GroupVersionResource{Version: "v1", Resource: "services"}
 	secretResource   = services.GroupVersion().WithResource("secrets")
 	configMaps       = services.GroupVersion().WithResource("configmaps")

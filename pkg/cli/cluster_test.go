@@ -88,6 +88,7 @@ func TestLive(t *testing.T) {
 			s.forbidden = []string{"virtualservices"}
 		}, 1, "whether a VirtualService of others leads the host to the local gateway is not known"},
 		{"no rights on VirtualServices", "diff --live", forbid("virtualservices"), 2, "cannot list virtualservices.networking.istio.io"},
+		{"no rights on ServiceEntries", "diff --live", forbid("serviceentries"), 2, "cannot list serviceentries.networking.istio.io"},
 		{"no Knative", "lint", miss("ingresses"), 2, "cluster test has no ingresses.networking.internal.knative.dev (v1alpha1): install Knative Serving"},
 		{"no Istio", "lint", miss("gateways"), 2, "cluster test has no gateways.networking.istio.io (v1): install Istio"},
 		{"no controller", "lint", func(s *server) { s.remove("ConfigMap", "config-istio") }, 2, "cluster test has no ConfigMap config-istio: install net-mesh"},
@@ -284,6 +285,19 @@ func TestDiffLive(t *testing.T) {
 			old.SetName("hello-old")
 			s.objects = append(s.objects, *old)
 		}, "", []string{"- VirtualService shop/hello-old"}},
+		{"a name left over", func(s *server) {
+			e := s.find("VirtualService", "hello-mesh").DeepCopy()
+			e.SetKind("ServiceEntry")
+			e.SetName("hello-dns")
+			e.Object["spec"] = map[string]any{"hosts": []any{"hello.shop.example.com"}}
+			s.objects = append(s.objects, *e)
+		}, "", []string{"- ServiceEntry shop/hello-dns"}},
+		{"names to come", nil, "--set config-istio.external-in-mesh=true --set config-istio.mesh-dns=true", []string{
+			"~ VirtualService shop/hello-mesh", "+ ServiceEntry shop/hello-dns"}},
+		{"a name of somebody else", func(s *server) {
+			s.add("apiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata: {name: hello-dns, namespace: shop}\nspec: {}")
+		}, "--set config-istio.external-in-mesh=true --set config-istio.mesh-dns=true", []string{
+			"~ VirtualService shop/hello-mesh", "! ServiceEntry shop/hello-dns belongs to somebody else"}},
 		{"somebody else's", func(s *server) {
 			v := s.find("VirtualService", "hello-mesh")
 			v.SetLabels(nil)

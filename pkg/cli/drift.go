@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"knative.dev/networking/pkg/apis/networking"
 	"knative.dev/networking/pkg/apis/networking/v1alpha1"
@@ -180,27 +181,22 @@ func (w *world) caches(ctx context.Context, c *cluster) (apply.Caches, error) {
 func (c *cluster) written(ctx context.Context) ([]unstructured.Unstructured, error) {
 	ours := metav1.ListOptions{LabelSelector: resources.IngressLabel}
 	copies := metav1.ListOptions{LabelSelector: networking.OriginSecretNamespaceLabelKey}
-	virtual, err := c.list(ctx, virtualServices, c.namespace, ours)
-	if err != nil {
-		return nil, err
+	var out []unstructured.Unstructured
+	for _, one := range []struct {
+		resource  schema.GroupVersionResource
+		namespace string
+		labelled  metav1.ListOptions
+	}{
+		{virtualServices, c.namespace, ours}, {gateways, c.namespace, ours}, {gateways, c.namespace, copies},
+		{destinationRules, c.namespace, ours}, {serviceEntries, c.namespace, ours}, {secretResource, metav1.NamespaceAll, copies},
+	} {
+		some, err := c.list(ctx, one.resource, one.namespace, one.labelled)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, some...)
 	}
-	listeners, err := c.list(ctx, gateways, c.namespace, ours)
-	if err != nil {
-		return nil, err
-	}
-	shared, err := c.list(ctx, gateways, c.namespace, copies)
-	if err != nil {
-		return nil, err
-	}
-	rules, err := c.list(ctx, destinationRules, c.namespace, ours)
-	if err != nil {
-		return nil, err
-	}
-	copied, err := c.list(ctx, secretResource, metav1.NamespaceAll, copies)
-	if err != nil {
-		return nil, err
-	}
-	return slices.Concat(virtual, listeners, shared, rules, copied), nil
+	return out, nil
 }
 
 // wanted names all objects that the controller would write.
@@ -219,6 +215,9 @@ func (w *world) wanted() []object {
 		for _, v := range t.Objects.VirtualServices {
 			out = append(out, object{virtualServices, types.NamespacedName{Namespace: v.Namespace, Name: v.Name}})
 		}
+		for _, e := range t.Objects.ServiceEntries {
+			out = append(out, object{serviceEntries, types.NamespacedName{Namespace: e.Namespace, Name: e.Name}})
+		}
 	}
 	return out
 }
@@ -232,6 +231,8 @@ func (c *cluster) cached(o unstructured.Unstructured) (runtime.Object, error) {
 		return typed[istiov1.Gateway](o)
 	case "DestinationRule":
 		return typed[istiov1.DestinationRule](o)
+	case "ServiceEntry":
+		return typed[istiov1.ServiceEntry](o)
 	case "Secret":
 		s, err := typed[corev1.Secret](o)
 		if err != nil {

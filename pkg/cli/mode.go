@@ -58,6 +58,7 @@ func (m mode) apply(have, defaults config.Istio) config.Istio {
 		}
 		return have
 	}
+	// What else is configured is no matter of modes.
 	have.External = scope(has.external, have.External, defaults.External)
 	have.Local = scope(has.local, have.Local, defaults.Local)
 	return have

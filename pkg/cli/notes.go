@@ -32,7 +32,15 @@ func (c claim) public(host string) bool {
 	})
 }
 
-func mustResolve(host string) string {
+// mustResolve says what becomes of the name before any request. A wildcard among the hosts of a
+// Record has no address.
+func (c claim) mustResolve(host string) string {
+	for _, r := range c.by.Plan.Records {
+		if slices.Contains(r.Hosts, host) {
+			return fmt.Sprintf("%s has to resolve for the caller, to any address, before its sidecar sees a request; by ServiceEntry %s/%s its sidecar itself answers DNS, if it is set up to (ISTIO_META_DNS_CAPTURE; docs/mesh-only.md, Names)",
+				host, c.by.Model.Name.Namespace, r.Name)
+		}
+	}
 	return fmt.Sprintf("%s has to resolve for the caller, to any address, before its sidecar sees a request; net-mesh makes no DNS record (docs/mesh-only.md, Names)", host)
 }
 

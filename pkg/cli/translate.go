@@ -35,7 +35,7 @@ for reading and comparing, not for kubectl apply.
 
 Exit codes: 0 nothing Invalid, 1 an Invalid finding (what is valid is printed all the same),
 2 wrong usage, or a world that cannot be read.`,
-		Example: "  netmesh translate -n shop\n  netmesh translate -f world.yaml --ingress default/hello\n  kubectl get king -A -o yaml | netmesh translate -f - -f config.yaml -o plan",
+		Example: "  netmesh translate -n shop\n  netmesh translate -f world.yaml --ingress default/hello\n  kubectl get king,services,secrets,gateways.networking.istio.io -A -o yaml | netmesh translate -f - -f config.yaml -o plan",
 		Args:    cobra.NoArgs,
 	}
 	in.flags(c)

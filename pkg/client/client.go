@@ -1,9 +1,9 @@
 // Package client answers: how does a reconciler get at Istio's objects through Knative's injection?
 //
-// Knative's generator would write some forty files for this; three kinds need three registrations.
+// Knative's generator would write some forty files for this; four kinds need four registrations.
 // Importing the package registers the Istio clientset, one informer factory and the informers of
-// VirtualService, Gateway and DestinationRule with injection.Default; pkg/client/fake does the same
-// for tests.
+// VirtualService, Gateway, DestinationRule and ServiceEntry with injection.Default; pkg/client/fake
+// does the same for tests.
 package client
 
 import (
@@ -25,6 +25,7 @@ type (
 	virtualServiceKey  struct{}
 	gatewayKey         struct{}
 	destinationRuleKey struct{}
+	serviceEntryKey    struct{}
 )
 
 func init() {
@@ -60,13 +61,19 @@ func DestinationRules(ctx context.Context) networking.DestinationRuleInformer {
 	return must[networking.DestinationRuleInformer](ctx, destinationRuleKey{})
 }
 
-// RegisterInformers adds the informer factory and the informers of all three kinds to in. They use
+// ServiceEntries returns the context's informer of ServiceEntries.
+func ServiceEntries(ctx context.Context) networking.ServiceEntryInformer {
+	return must[networking.ServiceEntryInformer](ctx, serviceEntryKey{})
+}
+
+// RegisterInformers adds the informer factory and the informers of all kinds to in. They use
 // whatever clientset the context carries when injection sets them up.
 func RegisterInformers(in injection.Interface) {
 	in.RegisterInformerFactory(withFactory)
 	register(in, virtualServiceKey{}, networking.Interface.VirtualServices)
 	register(in, gatewayKey{}, networking.Interface.Gateways)
 	register(in, destinationRuleKey{}, networking.Interface.DestinationRules)
+	register(in, serviceEntryKey{}, networking.Interface.ServiceEntries)
 }
 
 func withFactory(ctx context.Context) context.Context {

@@ -28,6 +28,9 @@ func TestInformersDeliverThroughInjection(t *testing.T) {
 	if _, err := c.DestinationRules("ns").Create(ctx, &istio.DestinationRule{ObjectMeta: meta}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := c.ServiceEntries("ns").Create(ctx, &istio.ServiceEntry{ObjectMeta: meta}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	if err := controller.StartInformers(ctx.Done(), informers...); err != nil {
 		t.Fatal(err)
 	}
@@ -35,6 +38,7 @@ func TestInformersDeliverThroughInjection(t *testing.T) {
 		"VirtualService":  client.VirtualServices(ctx).Informer().GetStore(),
 		"Gateway":         client.Gateways(ctx).Informer().GetStore(),
 		"DestinationRule": client.DestinationRules(ctx).Informer().GetStore(),
+		"ServiceEntry":    client.ServiceEntries(ctx).Informer().GetStore(),
 	} {
 		if n := len(store.ListKeys()); n != 1 {
 			t.Errorf("%s: %d objects in the cache, want 1", kind, n)

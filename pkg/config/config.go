@@ -49,6 +49,8 @@ type Istio struct {
 	// ExternalInMesh serves public hosts to callers in the mesh by their own sidecars also
 	// where there are external gateways. Without those they always are.
 	ExternalInMesh bool
+	// MeshDNS has callers' sidecars answer DNS for the public hosts that they serve.
+	MeshDNS bool
 	// Export says to which namespaces' sidecars the hosts of the mesh are told.
 	Export Export
 	// Loopback has callers' sidecars stand in for the local gateway where there is none.
@@ -66,6 +68,9 @@ var LocalGateway = types.NamespacedName{Namespace: "istio-system", Name: "knativ
 func LocalGatewayHost(clusterDomain string) string {
 	return LocalGateway.Name + "." + LocalGateway.Namespace + ".svc." + clusterDomain
 }
+
+// PublicInMesh says whether callers' sidecars serve public hosts.
+func (i Istio) PublicInMesh() bool { return i.ExternalInMesh || len(i.External) == 0 }
 
 // Export lists namespaces, for all Ingresses and for those of one namespace: names,
 // ExportAll, or ExportOwn for that of the Ingress. Nil: nothing is said, and Istio's own

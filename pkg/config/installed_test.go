@@ -58,7 +58,7 @@ func TestExampleHasEveryKey(t *testing.T) {
 	if err := yaml.UnmarshalStrict([]byte(example), &data); err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []string{externalGatewaysKey, localGatewaysKey, externalInMeshKey, exportKey} {
+	for _, key := range []string{externalGatewaysKey, localGatewaysKey, externalInMeshKey, meshDNSKey, exportKey} {
 		if data[key] == "" {
 			t.Errorf("%s has no line in the example", key)
 		}

@@ -8,35 +8,50 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/net-mesh/net-mesh/pkg/finding"
 )
 
-func parseExternalInMesh(data map[string]string, istio *Istio) error {
-	switch value := strings.TrimSpace(data[externalInMeshKey]); {
-	case value == "":
-		return nil
-	case value == "true":
-		istio.ExternalInMesh = true
-		return nil
-	case value != "false":
-		return fmt.Errorf(`%s: %s: %q is neither "true" nor "false"`, IstioConfigMap, externalInMeshKey, value)
-	case len(istio.External) == 0:
-		return fmt.Errorf(`%s: %s: "false" and no external gateway would leave public hosts without any entry; write "true", or remove one of the two keys`,
-			IstioConfigMap, externalInMeshKey)
+// parseSwitch reads "true" or "false"; written is false where nothing is.
+func parseSwitch(data map[string]string, key string) (on, written bool, err error) {
+	switch value := strings.TrimSpace(data[key]); value {
+	case "":
+		return false, false, nil
+	case "true", "false":
+		return value == "true", true, nil
+	default:
+		return false, true, fmt.Errorf(`%s: %s: %q is neither "true" nor "false"`, IstioConfigMap, key, value)
 	}
-	return nil
 }
 
-// parseLoopback reads whether sidecars stand in for a local gateway that is not there.
-func parseLoopback(data map[string]string, istio *Istio) error {
-	switch value := strings.TrimSpace(data[loopbackKey]); value {
-	case "", "true":
-		istio.Loopback = true
-	case "false":
-		istio.Loopback = false
-	default:
-		return fmt.Errorf(`%s: %s: %q is neither "true" nor "false"`, IstioConfigMap, loopbackKey, value)
+func parseExternalInMesh(data map[string]string, istio *Istio) error {
+	on, written, err := parseSwitch(data, externalInMeshKey)
+	if err == nil && written && !on && len(istio.External) == 0 {
+		err = fmt.Errorf(`%s: %s: "false" and no external gateway would leave public hosts without any entry; write "true", or remove one of the two keys`,
+			IstioConfigMap, externalInMeshKey)
 	}
-	return nil
+	istio.ExternalInMesh = on
+	return err
+}
+
+func parseMeshDNS(data map[string]string, istio *Istio) (err error) {
+	istio.MeshDNS, _, err = parseSwitch(data, meshDNSKey)
+	return err
+}
+
+// idleMeshDNS tells that there is nothing for sidecars to answer DNS for.
+func idleMeshDNS(istio Istio) []finding.Finding {
+	if !istio.MeshDNS || istio.PublicInMesh() {
+		return nil
+	}
+	return []finding.Finding{keyFinding(meshDNSKey, fmt.Sprintf(`callers' sidecars serve no public hosts; write %s: "true" too, or delete it`, externalInMeshKey))}
+}
+
+// parseLoopback reads whether sidecars stand in for a local gateway that is not there. They do unless told otherwise.
+func parseLoopback(data map[string]string, istio *Istio) error {
+	on, written, err := parseSwitch(data, loopbackKey)
+	istio.Loopback = on || !written
+	return err
 }
 
 // Values of private-address.

@@ -20,6 +20,7 @@ const (
 	externalInMeshKey   = "external-in-mesh"
 	loopbackKey         = "loopback"
 	privateAddressKey   = "private-address"
+	meshDNSKey          = "mesh-dns"
 	exportKey           = "export-to"
 	// exportPrefix and a namespace are the key for the Ingresses of that namespace.
 	exportPrefix = exportKey + "."
@@ -27,6 +28,9 @@ const (
 	// nothing, such as a comment, is a mistake and not a mode.
 	noGateways = "[]"
 )
+
+// keys are all that are written out in full.
+var keys = []string{externalGatewaysKey, localGatewaysKey, externalInMeshKey, loopbackKey, privateAddressKey, meshDNSKey, exportKey}
 
 // retired lists keys that net-istio once knew, with what to do instead.
 var retired = map[string]string{
@@ -58,10 +62,12 @@ func ParseIstio(data map[string]string, clusterDomain, systemNamespace string) (
 	if local != nil {
 		istio.Local = local
 	}
-	if err := errors.Join(apart(istio), parseExternalInMesh(data, &istio), parseExport(data, &istio), parseLoopback(data, &istio), parsePrivateAddress(data, &istio)); err != nil {
+	err := errors.Join(apart(istio), parseExternalInMesh(data, &istio), parseMeshDNS(data, &istio), parseExport(data, &istio),
+		parseLoopback(data, &istio), parsePrivateAddress(data, &istio))
+	if err != nil {
 		return Istio{}, findings, err
 	}
-	return istio, findings, nil
+	return istio, finding.Sort(append(findings, idleMeshDNS(istio)...)), nil
 }
 
 // apart refuses a Gateway of both scopes: whatever is exposed there for the cluster is for the
@@ -165,7 +171,7 @@ func unknownKeys(data map[string]string) []finding.Finding {
 		switch advice, old := retired[key]; {
 		case old:
 			findings = append(findings, keyFinding(key, advice))
-		case key == externalGatewaysKey, key == localGatewaysKey, key == externalInMeshKey, key == loopbackKey, key == privateAddressKey, key == exportKey, strings.HasPrefix(key, exportPrefix), strings.HasPrefix(key, "_"), isLegacy(key):
+		case slices.Contains(keys, key), strings.HasPrefix(key, exportPrefix), strings.HasPrefix(key, "_"), isLegacy(key):
 		default:
 			findings = append(findings, keyFinding(key, "it is not known; delete it or correct its spelling"))
 		}

@@ -79,6 +79,23 @@ func TestParseIstio(t *testing.T) {
 				ByNamespace: []config.NamespaceExport{{Namespace: "apps", To: []string{"*"}}, {Namespace: "bank", To: []string{"audit"}}},
 			}},
 		},
+		"sidecars answer DNS, without an external gateway": {
+			data: map[string]string{"external-gateways": "[]", "mesh-dns": " true\n"},
+			want: config.Istio{External: []config.Gateway{}, Local: defaultLocal, MeshDNS: true},
+		},
+		"and beside one": {
+			data: map[string]string{"external-in-mesh": "true", "mesh-dns": "true"},
+			want: config.Istio{External: defaultExternal, Local: defaultLocal, ExternalInMesh: true, MeshDNS: true},
+		},
+		"sidecars have no public hosts to answer DNS for": {
+			data:     map[string]string{"mesh-dns": "true", "typo": "x"},
+			want:     config.Istio{External: defaultExternal, Local: defaultLocal, MeshDNS: true},
+			findings: []string{"data.mesh-dns", "data.typo"},
+		},
+		"sidecars do not answer DNS": {
+			data: map[string]string{"mesh-dns": "false"},
+			want: config.Istio{External: defaultExternal, Local: defaultLocal},
+		},
 		"not in the mesh": {
 			data: map[string]string{"external-in-mesh": "false", "export-to": "*"},
 			want: config.Istio{External: defaultExternal, Local: defaultLocal, Export: config.Export{Default: []string{"*"}}},
@@ -140,6 +157,7 @@ func TestParseIstioRefuses(t *testing.T) {
 		"a short service":          {map[string]string{"external-gateways": "- {namespace: a, name: b, service: c.d}"}, "want <name>.<namespace>.svc"},
 		"no service, old format":   {map[string]string{"gateway.a.b": ""}, "service is missing"},
 		"in the mesh, perhaps":     {map[string]string{"external-in-mesh": "yes"}, `neither "true" nor "false"`},
+		"DNS in the mesh, perhaps": {map[string]string{"mesh-dns": "yes"}, `mesh-dns: "yes" is neither "true" nor "false"`},
 		"public hosts nowhere":     {map[string]string{"external-in-mesh": "false", "external-gateways": "[]"}, "without any entry"},
 		"export to all and one":    {map[string]string{"export-to": "*, shop"}, "stands alone"},
 		"export to no namespace":   {map[string]string{"export-to": "shop,,bank"}, `"" is not the name of a namespace`},
@@ -177,6 +195,8 @@ func TestFindingsSayWhatToDo(t *testing.T) {
 			`key local-gateways of config-istio has no effect: it is empty, and empty means the default; for no gateway write "[]"`}},
 		"empty beside the older form": {map[string]string{"local-gateways": " ", "local-gateway.a.b": "c.d.svc"}, []string{
 			"key local-gateways of config-istio has no effect: it is empty, and keys of the older form say which gateways there are; delete it"}},
+		"DNS for nothing": {map[string]string{"mesh-dns": "true"}, []string{
+			`key mesh-dns of config-istio has no effect: callers' sidecars serve no public hosts; write external-in-mesh: "true" too, or delete it`}},
 		"misspelt fields": {map[string]string{"local-gateways": `
 - {namespace: a, name: b, service: c.d.svc}
 - {namespace: a, name: e, service: c.d.svc, labelSelectors: {}, labelSelector: {matchLabel: {x: y}, matchExpressions: [{key: a, operator: Exists, value: b}]}}`}, []string{

@@ -26,6 +26,7 @@ func Decide(m model.Model, w snapshot.World) (Plan, []finding.Finding) {
 	d.settle()
 	d.listeners()
 	d.exposures()
+	d.records()
 	d.checkServed()
 	d.plan.Public = d.address(config.External)
 	d.plan.Private = d.address(config.Local)

@@ -16,6 +16,7 @@ type Plan struct {
 	Exposures   []Exposure `json:"exposures,omitempty"`
 	Listeners   []Listener `json:"listeners,omitempty"`
 	Copies      []Copy     `json:"copies,omitempty"`
+	Records     []Record   `json:"records,omitempty"`
 	// Public and Private are what the Ingress publishes as its addresses.
 	Public    []Address  `json:"public"`
 	Private   []Address  `json:"private"`
@@ -90,6 +91,17 @@ type Exposure struct {
 	Hash string `json:"hash"`
 	// Digest identifies this very exposure; it changes with anything above.
 	Digest string `json:"digest"`
+}
+
+// Record is a set of names for which sidecars are to answer DNS, with addresses that lead to
+// nobody but themselves. It becomes one ServiceEntry.
+type Record struct {
+	// Name is that of the ServiceEntry.
+	Name string `json:"name"`
+	// Hosts are full names and wildcards, sorted; an Exposure at MeshEntry has each.
+	Hosts []string `json:"hosts"`
+	// ExportTo is the Exposures'.
+	ExportTo []string `json:"exportTo,omitempty"`
 }
 
 // Listener is a Gateway of our own, for what those of config-istio cannot do.

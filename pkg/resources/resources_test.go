@@ -207,6 +207,53 @@ const destinations = `    rewrite:
       weight: 10
 `
 
+// TestRenderRecord: a name, and nobody behind it.
+func TestRenderRecord(t *testing.T) {
+	set := resources.Render(plan.Plan{
+		Owner:   plan.Owner{APIVersion: "v", Kind: "Ingress", Namespace: "ns", Name: "i", UID: "u"},
+		Labels:  []model.KV{{Key: "l", Value: "m"}},
+		Records: []plan.Record{{Name: "i-dns", Hosts: []string{"a.com", "b.com"}, ExportTo: []string{"ns", "shop"}}},
+	})
+	want := `apiVersion: networking.istio.io/v1
+kind: ServiceEntry
+metadata:
+  labels:
+    l: m
+    networking.internal.knative.dev/ingress: i
+  name: i-dns
+  namespace: ns
+  ownerReferences:
+  - apiVersion: v
+    blockOwnerDeletion: true
+    controller: true
+    kind: Ingress
+    name: i
+    uid: u
+spec:
+  exportTo:
+  - ns
+  - shop
+  hosts:
+  - a.com
+  - b.com
+  location: MESH_INTERNAL
+  ports:
+  - name: http
+    number: 80
+    protocol: HTTP
+  resolution: STATIC
+status: {}
+`
+	all := set.All()
+	got, err := yaml.Marshal(all[len(all)-1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Error("(-want +got)", diff)
+	}
+}
+
 // TestSharedObjectsNameNoOwner: who needs them is written down by whoever writes them.
 func TestSharedObjectsNameNoOwner(t *testing.T) {
 	secret := types.NamespacedName{Namespace: "ns", Name: strings.Repeat("long", 20)}

@@ -19,6 +19,9 @@ type Set struct {
 	Gateways         []*istiov1.Gateway
 	DestinationRules []*istiov1.DestinationRule
 	VirtualServices  []*istiov1.VirtualService
+	// ServiceEntries come last: a sidecar that knows one and not the VirtualService of its
+	// hosts answers 503 itself, where it would else pass requests on.
+	ServiceEntries []*istiov1.ServiceEntry
 
 	// SharedSecrets and SharedGateways are needed by other owners as well: they are not this
 	// one's to delete, and say nothing of who needs them.
@@ -59,6 +62,9 @@ func Render(p plan.Plan) Set {
 	}
 	for _, e := range p.Exposures {
 		set.VirtualServices = append(set.VirtualServices, virtualService(p, e))
+	}
+	for _, r := range p.Records {
+		set.ServiceEntries = append(set.ServiceEntries, serviceEntry(p, r))
 	}
 	return set
 }
@@ -101,6 +107,9 @@ func (s Set) All() []any {
 	}
 	for _, v := range s.VirtualServices {
 		all = append(all, v)
+	}
+	for _, e := range s.ServiceEntries {
+		all = append(all, e)
 	}
 	return all
 }

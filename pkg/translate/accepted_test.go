@@ -38,6 +38,28 @@ func refusals(set resources.Set) []string {
 			out = append(out, "Gateway "+g.Name+": "+fault)
 		}
 	}
+	for _, e := range set.ServiceEntries {
+		for _, fault := range refusedEntries(e) {
+			out = append(out, "ServiceEntry "+e.Name+": "+fault)
+		}
+	}
+	return out
+}
+
+// refusedEntries wants what gets addresses, too.
+func refusedEntries(e *istiov1.ServiceEntry) []string {
+	var out []string
+	if n := len(e.Spec.Hosts); n < 1 || n > 256 || len(e.Spec.Ports) != 1 || len(e.Spec.Endpoints)+len(e.Spec.Addresses) > 0 {
+		out = append(out, fmt.Sprintf("%d hosts, ports %v, something behind them", n, e.Spec.Ports))
+	}
+	for _, host := range e.Spec.Hosts {
+		if !domain(host, true) {
+			out = append(out, "host "+host)
+		}
+	}
+	if e.Spec.Resolution != v1alpha3.ServiceEntry_STATIC {
+		out = append(out, "resolution "+e.Spec.Resolution.String())
+	}
 	return out
 }
 

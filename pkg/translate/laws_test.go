@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"istio.io/api/networking/v1alpha3"
+	istiov1 "istio.io/client-go/pkg/apis/networking/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/net-mesh/net-mesh/pkg/config"
@@ -84,6 +85,7 @@ func breaches(r translate.Result) []string {
 			say("%s", broken)
 		}
 	}
+	out = append(out, recordBreaches(r)...)
 	for _, s := range slices.Concat(r.Objects.Secrets, r.Objects.SharedSecrets) {
 		if s.From.Namespace != r.Model.Name.Namespace {
 			out = append(out, "Secret "+s.From.String()+" of another namespace is copied")
@@ -92,6 +94,45 @@ func breaches(r translate.Result) []string {
 	for _, g := range slices.Concat(r.Objects.Gateways, r.Objects.SharedGateways) {
 		if len(validation.IsDNS1123Label(g.Name)) > 0 || len(g.Spec.Selector) == 0 || len(g.Spec.Servers) == 0 {
 			out = append(out, "Gateway "+g.Name+" is not one")
+		}
+	}
+	return out
+}
+
+// recordBreaches wants every name for which sidecars answer DNS to be a public one that they
+// serve, once, and to be told where the routes are.
+func recordBreaches(r translate.Result) []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, e := range r.Plan.Exposures {
+		for _, h := range e.Hosts {
+			if e.Kind == plan.Mesh && strings.HasPrefix(h, "*") && !strings.HasSuffix(h, ".svc."+clusterDomain) && len(r.Plan.Records) > 0 &&
+				!slices.ContainsFunc(r.Plan.Records, func(record plan.Record) bool { return slices.Contains(record.Hosts, h) }) {
+				out = append(out, "wildcard "+h+" is not told beside names, so Istio may forget it")
+			}
+		}
+	}
+	for _, e := range r.Objects.ServiceEntries {
+		if seen[e.Name] || len(validation.IsDNS1123Subdomain(e.Name)) > 0 {
+			out = append(out, "ServiceEntry "+e.Name+" has a name that is taken or none")
+		}
+		seen[e.Name] = true
+		for _, h := range e.Spec.Hosts {
+			if seen["host "+h] || strings.HasSuffix(h, ".svc."+clusterDomain) {
+				out = append(out, "host "+h+" is there twice, or has an address of its own")
+			}
+			seen["host "+h] = true
+			if !strings.Contains(h, ".") {
+				out = append(out, "host "+h+" hides Services of all namespaces")
+			}
+			if !slices.ContainsFunc(r.Objects.VirtualServices, func(vs *istiov1.VirtualService) bool {
+				return slices.Contains(vs.Spec.Hosts, h) && slices.Contains(vs.Spec.Gateways, "mesh") && slices.Equal(vs.Spec.ExportTo, e.Spec.ExportTo)
+			}) {
+				out = append(out, "sidecars answer DNS for "+h+", and not requests")
+			}
+			if _, public := r.Model.Match(config.External, model.Request{Host: h}); !public && !strings.HasPrefix(h, "*") && plainRoute(r, h) {
+				out = append(out, "sidecars answer DNS for "+h+", which is not public")
+			}
 		}
 	}
 	return out
@@ -295,6 +336,9 @@ func namesOf(r translate.Result) []string {
 	}
 	for _, v := range r.Objects.VirtualServices {
 		names = append(names, v.Name)
+	}
+	for _, e := range r.Objects.ServiceEntries {
+		names = append(names, e.Name)
 	}
 	return names
 }

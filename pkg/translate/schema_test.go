@@ -31,6 +31,9 @@ func TestObjectsFitTheSchemas(t *testing.T) {
 				for _, v := range set.VirtualServices {
 					valid(t, validators["VirtualService"], dir+" in mode "+mode+": "+v.Name, v)
 				}
+				for _, e := range set.ServiceEntries {
+					valid(t, validators["ServiceEntry"], dir+" in mode "+mode+": "+e.Name, e)
+				}
 			}
 		}
 	}

@@ -15,7 +15,7 @@ import (
 const helloURL = "http://hello.apps.svc.cluster.local/"
 
 // ours lists every object that net-mesh can have made for the demo's Service.
-const ours = "virtualservices.networking.istio.io,gateways.networking.istio.io,destinationrules.networking.istio.io"
+const ours = "virtualservices.networking.istio.io,gateways.networking.istio.io,destinationrules.networking.istio.io,serviceentries.networking.istio.io"
 
 // A cluster-local Service at zero is called from another namespace, in every profile: it wakes, the way
 // leads from the caller's sidecar straight to the activator, with mTLS and the caller's identity on each

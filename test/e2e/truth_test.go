@@ -17,7 +17,7 @@ func readyIsTrue(t *testing.T, many int) {
 		t.Fatal(err)
 	}
 	m := theMesh(t)
-	t.Cleanup(func() { _ = m.RushAway(cleanup()) })
+	t.Cleanup(func() { _ = m.RushGone(cleanup()) })
 	if err := m.RushStage(t.Context(), many); err != nil {
 		t.Fatal(err)
 	}

@@ -54,6 +54,7 @@ func (l *Lab) Bench(ctx context.Context, o BenchOptions) error {
 		return err
 	}
 	passes, err := m.benchAll(ctx, o)
+	err = errors.Join(err, m.RushGone(ctx))
 	if len(passes) > 0 {
 		fmt.Print(table(passes))
 		err = errors.Join(err, writeJSON(o.File, passes))

@@ -13,7 +13,7 @@ import (
 // collectedKinds are the objects that tell what went wrong.
 const collectedKinds = "pods,deployments,services,endpointslices,configmaps,events," +
 	"ingresses.networking.internal.knative.dev,serverlessservices.networking.internal.knative.dev,services.serving.knative.dev,routes.serving.knative.dev,revisions.serving.knative.dev," +
-	"virtualservices.networking.istio.io,gateways.networking.istio.io,destinationrules.networking.istio.io,peerauthentications.security.istio.io,authorizationpolicies.security.istio.io"
+	"virtualservices.networking.istio.io,gateways.networking.istio.io,destinationrules.networking.istio.io,serviceentries.networking.istio.io,peerauthentications.security.istio.io,authorizationpolicies.security.istio.io"
 
 // Collect gathers in dir what is needed to understand a failed run: the components' and pods' logs, the
 // objects (no Secrets), and every proxy's configuration. What cannot be had is noted and left out.

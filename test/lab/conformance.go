@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/net-mesh/net-mesh/test/lab/cluster"
+	"github.com/net-mesh/net-mesh/test/lab/images"
 	"github.com/net-mesh/net-mesh/test/lab/pins"
 )
 
@@ -193,8 +194,9 @@ func (l *Lab) conformanceTest(ctx context.Context, s suite, test string, run int
 	}
 	begin := time.Now()
 	// All others are skipped by name: a pattern would take "visibility/path" for a part of "visibility".
-	failed := s(ctx, file, io.Discard, "-test.v", "-test.run", "^TestIngressConformance$", "-skip-tests", strings.Join(allBut(test), ","),
+	args := append(imagesOf(images.DefaultTag), "-test.v", "-test.run", "^TestIngressConformance$", "-skip-tests", strings.Join(allBut(test), ","),
 		"-test.timeout", testLimit.String(), "-enable-alpha", "-enable-beta", "-cluster-suffix", cluster.Domain)
+	failed := s(ctx, file, io.Discard, args...)
 	r := Result{Test: test, Run: run, Seconds: time.Since(begin).Seconds()}
 	out, err := os.ReadFile(file)
 	if err != nil {

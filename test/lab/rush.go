@@ -119,3 +119,12 @@ func (m Mesh) RushAway(ctx context.Context) error {
 	}
 	return m.until(ctx, "a sidecar to forget the rush", func(h Held) bool { return h.VHosts == 0 })
 }
+
+// RushGone takes away what RushStage made, too: backends and a caller want a part of the processors, which
+// others may need.
+func (m Mesh) RushGone(ctx context.Context) error {
+	away := m.RushAway(ctx)
+	_, backends := m.Kubectl(ctx, platform.Rush, "delete", "--ignore-not-found", "-f", "-")
+	_, caller := m.Kubectl(ctx, nil, "-n", platform.ClientNamespace, "delete", "deployment", platform.RushName, "--ignore-not-found")
+	return errors.Join(away, backends, caller)
+}

@@ -8,10 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/net-mesh/net-mesh/test/lab/cluster"
 	"github.com/net-mesh/net-mesh/test/lab/host"
+	"github.com/net-mesh/net-mesh/test/lab/images"
 	"github.com/net-mesh/net-mesh/test/lab/pins"
 	"github.com/net-mesh/net-mesh/test/lab/platform"
 )
@@ -20,8 +22,10 @@ import (
 // the lab's folder when it returns, and is shown meanwhile.
 type suite func(ctx context.Context, file string, show io.Writer, args ...string) error
 
-// suiteFlags say where the lab's images are.
-var suiteFlags = []string{"-dockerrepo", "dev.local", "-tag", "lab"}
+// imagesOf tells a suite where its images are, by their tag.
+func imagesOf(tag string) []string {
+	return []string{"-dockerrepo", strings.TrimSuffix(images.Prefix, "/"), "-tag", tag}
+}
 
 // outside runs the binary in the lab's network, outside the mesh.
 func (l *Lab) outside(c cluster.Cluster, binary string) suite {
@@ -30,7 +34,7 @@ func (l *Lab) outside(c cluster.Cluster, binary string) suite {
 		if err != nil {
 			return err
 		}
-		cmd := l.Host.Command(ctx, binary, append(append(args, suiteFlags...), "-kubeconfig", c.Kubeconfig())...)
+		cmd := l.Host.Command(ctx, binary, append(args, "-kubeconfig", c.Kubeconfig())...)
 		cmd.Env = append(os.Environ(), "SYSTEM_NAMESPACE=knative-serving", "KUBECONFIG="+c.Kubeconfig(), "KO_DOCKER_REPO=dev.local",
 			"GATEWAY_OVERRIDE=istio-ingressgateway", "GATEWAY_NAMESPACE_OVERRIDE=istio-system")
 		cmd.Dir = l.Host.Dir
@@ -61,7 +65,7 @@ func (l *Lab) inside(ctx context.Context, c cluster.Cluster, binary string) (sui
 		all := []string{"-n", platform.ClientNamespace, "exec", "deploy/" + platform.SuiteName, "-c", platform.SuiteName, "--",
 			"env", "SYSTEM_NAMESPACE=knative-serving", filepath.Join(client, "meshclient"), "-kubeconfig", c.Kubeconfig(), "-address", platform.AnyIP,
 			"-output", file, "-exit", ended, "--", binary}
-		cmd := c.Command(ctx, append(append(all, args...), suiteFlags...)...)
+		cmd := c.Command(ctx, append(all, args...)...)
 		cmd.Stdout, cmd.Stderr = show, show
 		lost := cmd.Run()
 		if _, err := os.Stat(file); err != nil {

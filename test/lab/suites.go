@@ -8,6 +8,8 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/net-mesh/net-mesh/test/lab/cluster"
+	"github.com/net-mesh/net-mesh/test/lab/images"
 	"github.com/net-mesh/net-mesh/test/lab/pins"
 	"github.com/net-mesh/net-mesh/test/lab/platform"
 )
@@ -44,21 +46,11 @@ func (l *Lab) ServingSuite(ctx context.Context, suite, run string) error {
 	if err != nil {
 		return err
 	}
-	resources, err := l.suiteResources(ctx)
-	if err != nil {
+	if err := l.suiteSetup(ctx, c); err != nil {
 		return err
-	}
-	if err := c.Apply(ctx, resources); err != nil {
-		return err
-	}
-	args := []string{"-test.v", "-test.timeout", "60m", "-test.parallel", "2", "-disable-logstream", "-enable-alpha", "-enable-beta"}
-	if run != "" {
-		args = append(args, "-test.run", run)
 	}
 	p := l.profile()
-	if p.MeshOnly {
-		args = append(args, "-ingressendpoint", platform.AnyIP)
-	}
+	args := suiteArgs(p, run)
 	in, err := l.suiteFor(ctx, c, p, filepath.Join(dir, group.Name+".test"))
 	if err != nil {
 		return err
@@ -71,6 +63,53 @@ func (l *Lab) ServingSuite(ctx context.Context, suite, run string) error {
 		return fmt.Errorf("suite %s: %w; its output is in %s", suite, err, file)
 	}
 	return nil
+}
+
+// suiteArgs are the flags of a suite of Serving. Without a gateway public hosts are called as those of a mesh
+// are: by DNS, and by a sidecar, which routes by the host.
+func suiteArgs(p Profile, run string) []string {
+	args := append(imagesOf(images.ServingTag),
+		"-test.v", "-test.timeout", "60m", "-test.parallel", "2", "-disable-logstream", "-enable-alpha", "-enable-beta")
+	if run != "" {
+		args = append(args, "-test.run", run)
+	}
+	if p.MeshOnly {
+		args = append(args, "-resolvabledomain", "-customdomain", platform.MappedDomain)
+	}
+	return args
+}
+
+// suiteSettings are what Serving's own continuous integration sets for its suites, by ConfigMap.
+var suiteSettings = []struct{ configMap, key, value string }{
+	{"config-deployment", "progress-deadline", "120s"},
+	{"config-network", "autocreate-cluster-domain-claims", "true"},
+	{"config-features", "tag-header-based-routing", "Enabled"},
+}
+
+// suiteSetup loads the images of Serving's suites, and makes the objects and settings that they expect to
+// find. They stay.
+func (l *Lab) suiteSetup(ctx context.Context, c cluster.Cluster) error {
+	err := l.Progress.Step(ctx, "images of Serving's suites", func(ctx context.Context) error {
+		programs, err := l.builder().Build(ctx, pins.ServingTests())
+		if err != nil {
+			return err
+		}
+		return l.load(ctx, c, images.ServingTests(programs))
+	})
+	if err != nil {
+		return err
+	}
+	for _, s := range suiteSettings {
+		patch := fmt.Sprintf(`{"data":{%q:%q}}`, s.key, s.value)
+		if _, err := c.Kubectl(ctx, nil, "-n", "knative-serving", "patch", "configmap", s.configMap, "--type=merge", "-p", patch); err != nil {
+			return err
+		}
+	}
+	resources, err := l.suiteResources(ctx)
+	if err != nil {
+		return err
+	}
+	return c.Apply(ctx, resources)
 }
 
 // suiteResources are the objects that Serving's suites expect to find.

@@ -36,6 +36,10 @@ type Changes struct {
 	// Refused are objects of a wanted name that belong to somebody else. They were
 	// left alone.
 	Refused []finding.Ref
+	// Contested are objects that somebody else changes as often as they are put right. They are left as
+	// they are for ContestPause; those that are wanted have been if Left says so.
+	Contested []finding.Ref
+	Left      bool
 	// Stale are objects of the owner that are no longer wanted and still there. Prune deletes
 	// them.
 	Stale []finding.Ref
@@ -57,7 +61,7 @@ func (c Changes) Leaves() bool { return c.Widened || len(c.Stale) > 0 }
 // Caches are the informers' indexers that hold the kinds of a Set. Each must have been
 // given its index by AddIndexes.
 type Caches struct {
-	Secrets, Gateways, DestinationRules, VirtualServices cache.Indexer
+	Secrets, Gateways, DestinationRules, VirtualServices, ServiceEntries cache.Indexer
 }
 
 // Writer makes Sets so.
@@ -69,12 +73,13 @@ type Writer struct {
 	sharedGateways   kind[*istiov1.Gateway]
 	destinationRules kind[*istiov1.DestinationRule]
 	virtualServices  kind[*istiov1.VirtualService]
+	serviceEntries   kind[*istiov1.ServiceEntry]
 }
 
 // NewWriter returns a Writer that compares with caches and writes with the clients.
 func NewWriter(kube kubernetes.Interface, istio versioned.Interface, caches Caches) *Writer {
 	refused := &refusals{now: time.Now}
-	return &Writer{
+	w := &Writer{
 		kube:             kube,
 		secrets:          secretKind(kube, caches.Secrets, ownCopies(), refused),
 		sharedSecrets:    secretKind(kube, caches.Secrets, sharedCopies(), refused),
@@ -82,7 +87,18 @@ func NewWriter(kube kubernetes.Interface, istio versioned.Interface, caches Cach
 		sharedGateways:   gatewayKind(istio, caches.Gateways, sharedListeners()),
 		destinationRules: destinationRuleKind(istio, caches.DestinationRules),
 		virtualServices:  virtualServiceKind(istio, caches.VirtualServices),
+		serviceEntries:   serviceEntryKind(istio, caches.ServiceEntries),
 	}
+	w.guard(&contests{now: time.Now, of: map[contested]*contest{}})
+	return w
+}
+
+// guard has contests looked at before anything is put right.
+func (w *Writer) guard(c *contests) {
+	w.secrets.contests, w.sharedSecrets.contests = c, c
+	w.gateways.contests, w.sharedGateways.contests = c, c
+	w.destinationRules.contests, w.virtualServices.contests = c, c
+	w.serviceEntries.contests = c
 }
 
 // OnChange has a function told of each write, with the kind of the object and Created, Updated or
@@ -91,6 +107,7 @@ func (w *Writer) OnChange(changed func(ctx context.Context, kind, change string)
 	w.secrets.changed, w.sharedSecrets.changed = changed, changed
 	w.gateways.changed, w.sharedGateways.changed = changed, changed
 	w.destinationRules.changed, w.virtualServices.changed = changed, changed
+	w.serviceEntries.changed = changed
 }
 
 // Sync creates what is missing and updates what differs, without taking anything away
@@ -104,13 +121,16 @@ func (w *Writer) Sync(ctx context.Context, owner Owner, set resources.Set) (Chan
 	c.Kept, c.Lost = w.former(owner, services, set)
 	copies, missing := w.copies(set.Secrets)
 	shared, missingToo := w.copies(set.SharedSecrets)
+	unnamed, names := w.losing(set.ServiceEntries)
 	err := errors.Join(missing, missingToo,
 		w.secrets.sync(ctx, owner, copies, &c),
 		w.sharedSecrets.sync(ctx, owner, shared, &c),
 		w.sharedGateways.sync(ctx, owner, set.SharedGateways, &c),
-		w.gateways.sync(ctx, owner, gateways, &c),
+		w.gateways.syncOnTheWay(ctx, owner, gateways, set.Gateways, &c),
 		w.destinationRules.sync(ctx, owner, set.DestinationRules, &c),
-		w.virtualServices.sync(ctx, owner, services, &c))
+		w.unname(ctx, owner, set, unnamed, &c),
+		w.virtualServices.syncOnTheWay(ctx, owner, services, set.VirtualServices, &c),
+		w.serviceEntries.write(ctx, owner, names, names, &c))
 	if err != nil {
 		return c, err
 	}
@@ -121,7 +141,8 @@ func (w *Writer) Sync(ctx context.Context, owner Owner, set resources.Set) (Chan
 // Prune narrows what Sync widened and deletes what the owner has beside the Set, in
 // reverse order of application.
 func (w *Writer) Prune(ctx context.Context, owner Owner, set resources.Set) error {
-	narrowed := errors.Join(
+	unnamed := w.serviceEntries.remove(ctx, owner, w.serviceEntries.stale(owner, set.ServiceEntries))
+	narrowed := errors.Join(unnamed,
 		w.virtualServices.sync(ctx, owner, set.VirtualServices, &Changes{}),
 		w.gateways.sync(ctx, owner, set.Gateways, &Changes{}))
 	if narrowed != nil {

@@ -47,6 +47,7 @@ func newCluster(t *testing.T, objects ...runtime.Object) (context.Context, *Writ
 	c.caches = Caches{
 		Secrets: index(holderOf, secretUsers), Gateways: index(controllerOf, gatewayUsers),
 		DestinationRules: index(controllerOf, nobody), VirtualServices: index(controllerOf, nobody),
+		ServiceEntries: index(controllerOf, nobody),
 	}
 	for _, o := range objects {
 		var err error
@@ -62,6 +63,9 @@ func newCluster(t *testing.T, objects ...runtime.Object) (context.Context, *Writ
 			err = c.istio.Tracker().Create(istiov1.SchemeGroupVersion.WithResource("gateways"), o, "apps")
 		case *istiov1.DestinationRule:
 			_ = c.caches.DestinationRules.Add(o)
+			err = c.istio.Tracker().Add(o)
+		case *istiov1.ServiceEntry:
+			_ = c.caches.ServiceEntries.Add(o)
 			err = c.istio.Tracker().Add(o)
 		}
 		if err != nil {

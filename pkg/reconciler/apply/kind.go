@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	apierrs "k8s.io/apimachinery/pkg/api/errors"
@@ -40,6 +39,8 @@ type kind[T object] struct {
 	holding holding[T]
 	// refused are the namespaces in which what is stale is left alone; nil: none.
 	refused *refusals
+	// contests are about objects that somebody else changes each time; nil: about none.
+	contests *contests
 	// changed is told of each write, with the name of the kind; nil: nobody is.
 	changed func(ctx context.Context, kind, change string)
 }
@@ -56,12 +57,30 @@ func (k kind[T]) count(ctx context.Context, change string) {
 	}
 }
 
-// sync creates first and updates then: a host that moves from one object to another is
-// never in neither.
+// sync has the cluster hold what is wanted.
 func (k kind[T]) sync(ctx context.Context, owner Owner, wanted []T, c *Changes) error {
+	return k.syncOnTheWay(ctx, owner, wanted, wanted, c)
+}
+
+// syncOnTheWay has it hold what is wanted now, where each is to be as settled says in the end.
+func (k kind[T]) syncOnTheWay(ctx context.Context, owner Owner, wanted, settled []T, c *Changes) error {
+	k.look(owner, wanted, c)
+	return k.write(ctx, owner, wanted, settled, c)
+}
+
+// look tells what is there and not wanted.
+func (k kind[T]) look(owner Owner, wanted []T, c *Changes) {
+	for _, o := range k.stale(owner, wanted) {
+		c.Stale = append(c.Stale, k.ref(o))
+	}
+}
+
+// write creates first and updates then: a host that moves from one object to another is never in
+// neither.
+func (k kind[T]) write(ctx context.Context, owner Owner, wanted, settled []T, c *Changes) error {
 	var errs []error
-	var existing [][2]T
-	for _, want := range wanted {
+	var existing [][3]T
+	for i, want := range wanted {
 		have, found := k.get(want)
 		switch {
 		case !found:
@@ -69,14 +88,11 @@ func (k kind[T]) sync(ctx context.Context, owner Owner, wanted []T, c *Changes) 
 		case !k.holding.owns(owner, have, want):
 			c.Refused = append(c.Refused, k.ref(have))
 		default:
-			existing = append(existing, [2]T{have, want})
+			existing = append(existing, [3]T{have, want, settled[i]})
 		}
 	}
-	for _, pair := range existing {
-		errs = append(errs, k.update(ctx, owner, pair[0], pair[1], c))
-	}
-	for _, o := range k.stale(owner, wanted) {
-		c.Stale = append(c.Stale, k.ref(o))
+	for _, o := range existing {
+		errs = append(errs, k.update(ctx, owner, o[0], o[1], o[2], c))
 	}
 	return errors.Join(errs...)
 }
@@ -94,8 +110,18 @@ func (k kind[T]) create(ctx context.Context, owner Owner, want T, c *Changes) er
 }
 
 // update writes only what is ours: the content, and the labels and annotations that are
-// wanted. What others have put beside them stays.
-func (k kind[T]) update(ctx context.Context, owner Owner, have, want T, c *Changes) error {
+// wanted. What others have put beside them stays. A contest is about what is settled: what is wanted on
+// the way there depends on what somebody else has written.
+func (k kind[T]) update(ctx context.Context, owner Owner, have, want, settled T, c *Changes) error {
+	contest := k.contest(owner, have, settled)
+	lost, told := contest.lost()
+	if told {
+		c.Contested = append(c.Contested, k.ref(have))
+	}
+	if lost {
+		c.Left = true
+		return nil
+	}
 	next, differs := k.next(owner, have, want)
 	if !differs {
 		return nil
@@ -108,23 +134,10 @@ func (k kind[T]) update(ctx context.Context, owner Owner, have, want T, c *Chang
 	case err != nil:
 		return k.failed(ctx, owner, "update", next, err)
 	}
+	contest.written()
 	k.did(ctx, owner, eventUpdated, next)
 	c.Updated = append(c.Updated, k.ref(next))
 	return nil
-}
-
-// next is what an update would write, and whether that differs from what is there.
-func (k kind[T]) next(owner Owner, have, want T) (next T, differs bool) {
-	if k.holding.has(owner, have) && k.same(have, want) && within(want.GetLabels(), have.GetLabels()) &&
-		within(want.GetAnnotations(), have.GetAnnotations()) {
-		return have, false
-	}
-	next = have.DeepCopyObject().(T)
-	k.set(next, want)
-	next.SetLabels(merged(have.GetLabels(), want.GetLabels()))
-	next.SetAnnotations(merged(have.GetAnnotations(), want.GetAnnotations()))
-	k.holding.take(owner, next)
-	return next, true
 }
 
 func (k kind[T]) remove(ctx context.Context, owner Owner, objects []T) error {
@@ -225,26 +238,4 @@ func (k kind[T]) failed(ctx context.Context, owner Owner, verb string, o T, err 
 
 func (k kind[T]) ref(o T) finding.Ref {
 	return finding.Ref{Kind: k.name, Namespace: o.GetNamespace(), Name: o.GetName()}
-}
-
-// within says whether have contains every entry of want.
-func within(want, have map[string]string) bool {
-	for key, value := range want {
-		if got, ok := have[key]; !ok || got != value {
-			return false
-		}
-	}
-	return true
-}
-
-func merged(have, want map[string]string) map[string]string {
-	if len(want) == 0 {
-		return have
-	}
-	out := maps.Clone(have)
-	if out == nil {
-		out = map[string]string{}
-	}
-	maps.Copy(out, want)
-	return out
 }

@@ -15,9 +15,9 @@ import (
 const ownerIndex = "net-mesh.dev/owner"
 
 // AddIndexes prepares the caches for a Writer. It must be called before they start.
-func AddIndexes(secrets, gateways, destinationRules, virtualServices cache.SharedIndexInformer) error {
+func AddIndexes(secrets, gateways, destinationRules, virtualServices, serviceEntries cache.SharedIndexInformer) error {
 	byController := cache.Indexers{ownerIndex: controllerOf}
-	for _, informer := range []cache.SharedIndexInformer{gateways, destinationRules, virtualServices} {
+	for _, informer := range []cache.SharedIndexInformer{gateways, destinationRules, virtualServices, serviceEntries} {
 		if err := informer.AddIndexers(byController); err != nil {
 			return err
 		}
@@ -52,6 +52,15 @@ func destinationRuleKind(c versioned.Interface, cached cache.Indexer) kind[*isti
 		client: func(ns string) client[*istiov1.DestinationRule] { return c.NetworkingV1().DestinationRules(ns) },
 		same:   func(have, want *istiov1.DestinationRule) bool { return proto.Equal(&have.Spec, &want.Spec) },
 		set:    func(into, from *istiov1.DestinationRule) { from.Spec.DeepCopyInto(&into.Spec) },
+	}
+}
+
+func serviceEntryKind(c versioned.Interface, cached cache.Indexer) kind[*istiov1.ServiceEntry] {
+	return kind[*istiov1.ServiceEntry]{
+		name: "ServiceEntry", cached: cached, holding: controlled[*istiov1.ServiceEntry](),
+		client: func(ns string) client[*istiov1.ServiceEntry] { return c.NetworkingV1().ServiceEntries(ns) },
+		same:   func(have, want *istiov1.ServiceEntry) bool { return proto.Equal(&have.Spec, &want.Spec) },
+		set:    func(into, from *istiov1.ServiceEntry) { from.Spec.DeepCopyInto(&into.Spec) },
 	}
 }
 

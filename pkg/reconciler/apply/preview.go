@@ -47,6 +47,7 @@ func (w *Writer) Preview(owner Owner, set resources.Set) ([]Change, error) {
 		w.gateways.preview(owner, set.Gateways),
 		w.destinationRules.preview(owner, set.DestinationRules),
 		w.virtualServices.preview(owner, set.VirtualServices),
+		w.serviceEntries.preview(owner, set.ServiceEntries),
 	)
 	promised := map[finding.Ref]bool{}
 	for _, c := range slices.Concat(set.Secrets, set.SharedSecrets) {
@@ -94,6 +95,7 @@ func NewCaches() Caches {
 		Gateways:         indexed(cache.Indexers{ownerIndex: controllerOf, userIndex: gatewayUsers}),
 		DestinationRules: indexed(cache.Indexers{ownerIndex: controllerOf}),
 		VirtualServices:  indexed(cache.Indexers{ownerIndex: controllerOf}),
+		ServiceEntries:   indexed(cache.Indexers{ownerIndex: controllerOf}),
 	}
 }
 
@@ -108,6 +110,8 @@ func (c Caches) Add(o runtime.Object) error {
 		return c.DestinationRules.Add(o)
 	case *istiov1.VirtualService:
 		return c.VirtualServices.Add(o)
+	case *istiov1.ServiceEntry:
+		return c.ServiceEntries.Add(o)
 	}
 	return fmt.Errorf("no cache for %T", o)
 }

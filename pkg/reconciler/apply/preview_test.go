@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,9 +19,11 @@ import (
 func TestPreviewIsWhatIsWritten(t *testing.T) {
 	objects := []runtime.Object{
 		vs("steady"), vs("edited", hosts("old.example.com")), vs("left-over"), vs("foreign", by("somebody")), vs("restored", uncontrolled),
+		entry("named", []string{"hello.example.com"}), entry("nameless", []string{"gone.com"}),
 	}
 	set := resources.Set{
 		VirtualServices: []*istiov1.VirtualService{vs("steady"), vs("edited"), vs("foreign"), vs("restored"), vs("new")},
+		ServiceEntries:  []*istiov1.ServiceEntry{entry("named", []string{"old.example.com"}), entry("telling", []string{"hello.example.com"})},
 		Asked:           model.Asked{Hosts: []string{"hello.example.com", "old.example.com"}},
 	}
 	caches := NewCaches()
@@ -45,7 +48,7 @@ func TestPreviewIsWhatIsWritten(t *testing.T) {
 			}
 		}
 	}
-	want := map[string]Verb{"edited": Update, "left-over": Delete, "foreign": Refuse, "restored": Update, "new": Create}
+	want := map[string]Verb{"edited": Update, "left-over": Delete, "foreign": Refuse, "restored": Update, "new": Create, "named": Update, "nameless": Delete, "telling": Create}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error("(-want +got)", diff)
 	}
@@ -70,9 +73,10 @@ func checkWritten(t *testing.T, objects []runtime.Object, set resources.Set, wan
 	}
 	for _, write := range c.writes() {
 		for verb, is := range map[string]Verb{"create": Create, "update": Update, "delete": Delete} {
-			prefix := verb + " virtualservices apps/"
-			if len(write) > len(prefix) && write[:len(prefix)] == prefix {
-				done[write[len(prefix):]] = is
+			for _, kind := range []string{"virtualservices", "serviceentries"} {
+				if name, ok := strings.CutPrefix(write, verb+" "+kind+" apps/"); ok {
+					done[name] = is
+				}
 			}
 		}
 	}

@@ -37,7 +37,9 @@ func (k kind[T]) shrink(ctx context.Context, owner Owner, c *Changes, objects []
 	var errs []error
 	for _, have := range objects {
 		if next, left := rest(have); left {
-			errs = append(errs, k.update(ctx, owner, have, next, &Changes{}))
+			var what Changes // what is written is nothing to be proven, and what is left goes in the end
+			errs = append(errs, k.update(ctx, owner, have, next, next, &what))
+			c.Contested = append(c.Contested, what.Contested...)
 			continue
 		}
 		err := k.remove(ctx, owner, []T{have})

@@ -51,6 +51,7 @@ var apiVersions = map[string]string{
 	"Gateway":         istiov1.SchemeGroupVersion.String(),
 	"VirtualService":  istiov1.SchemeGroupVersion.String(),
 	"DestinationRule": istiov1.SchemeGroupVersion.String(),
+	"ServiceEntry":    istiov1.SchemeGroupVersion.String(),
 }
 
 // agent is the source of our events.
@@ -82,6 +83,7 @@ func newController(ctx context.Context, cmw configmap.Watcher, meters metric.Met
 			Gateways:         client.Gateways(ctx).Informer().GetIndexer(),
 			DestinationRules: client.DestinationRules(ctx).Informer().GetIndexer(),
 			VirtualServices:  client.VirtualServices(ctx).Informer().GetIndexer(),
+			ServiceEntries:   client.ServiceEntries(ctx).Informer().GetIndexer(),
 		}),
 		statuses: networkingclient.Get(ctx).NetworkingV1alpha1(),
 	}
@@ -135,7 +137,7 @@ func prepare(ctx context.Context, secrets cache.SharedIndexInformer) error {
 		return err
 	}
 	return apply.AddIndexes(secrets, client.Gateways(ctx).Informer(),
-		client.DestinationRules(ctx).Informer(), client.VirtualServices(ctx).Informer())
+		client.DestinationRules(ctx).Informer(), client.VirtualServices(ctx).Informer(), client.ServiceEntries(ctx).Informer())
 }
 
 // watch says what wakes an Ingress: itself, what it owns, and what it leads to. Other
@@ -151,10 +153,12 @@ func watch(ctx context.Context, impl *controller.Impl, mine func(any) bool) {
 	handle(client.VirtualServices(ctx).Informer(), owned)
 	handle(client.DestinationRules(ctx).Informer(), owned)
 	handle(client.Gateways(ctx).Informer(), owned)
+	handle(client.ServiceEntries(ctx).Informer(), owned)
 	for kind, informer := range map[string]cache.SharedIndexInformer{
 		"VirtualService":  client.VirtualServices(ctx).Informer(),
 		"DestinationRule": client.DestinationRules(ctx).Informer(),
 		"Gateway":         client.Gateways(ctx).Informer(),
+		"ServiceEntry":    client.ServiceEntries(ctx).Informer(),
 		"Service":         serviceinformer.Get(ctx).Informer(),
 		"Secret":          secretinformer.Get(ctx).Informer(),
 	} {

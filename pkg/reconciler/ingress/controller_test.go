@@ -2,6 +2,7 @@ package ingress
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -114,6 +115,31 @@ func TestDriftIsRepaired(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "hello-ingress is written again", exists)
+}
+
+// TestDriftOfANameIsRepaired: and so whoever deletes or edits what makes names resolve.
+func TestDriftOfANameIsRepaired(t *testing.T) {
+	ctx := start(t, named, "ingress", "gateways", "revision")
+	entries := fakeistio.Get(ctx).NetworkingV1().ServiceEntries("apps")
+	names := func() bool {
+		e, err := entries.Get(ctx, "hello-dns", metav1.GetOptions{})
+		return err == nil && slices.Equal(e.Spec.Hosts, []string{"hello.example.com"})
+	}
+	eventually(t, "hello-dns is written", names)
+	if err := entries.Delete(ctx, "hello-dns", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "hello-dns is written again", names)
+	e, err := entries.Get(ctx, "hello-dns", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e = e.DeepCopy()
+	e.Spec.Hosts = []string{"tampered.example.com"}
+	if _, err := entries.Update(ctx, e, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "hello-dns is as it was", names)
 }
 
 // TestWhatIsMissingWakes: gateway, Services and pods may come in any order, later.

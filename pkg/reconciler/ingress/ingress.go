@@ -15,6 +15,7 @@ import (
 	"knative.dev/networking/pkg/apis/networking/v1alpha1"
 	networkingclient "knative.dev/networking/pkg/client/clientset/versioned/typed/networking/v1alpha1"
 	ingressreconciler "knative.dev/networking/pkg/client/injection/reconciler/networking/v1alpha1/ingress"
+	"knative.dev/pkg/controller"
 	"knative.dev/pkg/reconciler"
 	"knative.dev/pkg/tracker"
 
@@ -86,16 +87,15 @@ func (r *Reconciler) bring(ctx context.Context, ing *v1alpha1.Ingress) error {
 	}
 	published := status.Write(ctx, ing, result, changes, state)
 	r.metrics.See(ctx, looked(ing, result, changes, state))
-	if !published || changes.Wrote() {
-		return nil
+	// What was left is not what was proven. And what others send through the local gateway, or
+	// through the loopback, may still need what is older: we are woken when it does not.
+	if published && !changes.Wrote() && !changes.Left && (!changes.Leaves() || r.gate.Settled(result.Plan.LoopsBack)) {
+		if err := r.writer.Prune(ctx, ing, result.Objects); err != nil {
+			return failed(ing, err)
+		}
 	}
-	if changes.Leaves() && !r.gate.Settled(result.Plan.LoopsBack) {
-		// What others send through the local gateway, or through the loopback, still needs what
-		// is older. We are woken when it does not.
-		return nil
-	}
-	if err := r.writer.Prune(ctx, ing, result.Objects); err != nil {
-		return failed(ing, err)
+	if len(changes.Contested) > 0 {
+		return controller.NewRequeueAfter(apply.ContestPause)
 	}
 	return nil
 }

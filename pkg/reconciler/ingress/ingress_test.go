@@ -22,11 +22,12 @@ import (
 	"github.com/net-mesh/net-mesh/pkg/reconciler/readiness"
 )
 
-// Both gateways of the shipped configuration, and none for cluster-local hosts, nor anything in
-// place of it.
+// Both gateways of the shipped configuration; none for cluster-local hosts, nor anything in place of
+// it; and sidecars that answer DNS.
 var (
 	gateways = map[string]string{}
 	halfMesh = map[string]string{"local-gateways": "[]", "loopback": "false"}
+	named    = map[string]string{"external-in-mesh": "true", "mesh-dns": "true"}
 )
 
 // seen stands in for the data plane.
@@ -79,6 +80,19 @@ func TestReconcile(t *testing.T) {
 			"Normal Created Created VirtualService apps/hello-local",
 			"Normal Created Created VirtualService apps/hello-mesh",
 		},
+	}, {
+		name: "a public host of the mesh gets a name there after its routes", world: "new", config: named, seen: waiting,
+		creates: "objects-named", status: "awaited",
+		events: []string{
+			"Normal Created Created VirtualService apps/hello-ingress",
+			"Normal Created Created VirtualService apps/hello-local",
+			"Normal Created Created VirtualService apps/hello-mesh",
+			"Normal Created Created ServiceEntry apps/hello-dns",
+		},
+	}, {
+		name: "a name that is not asked for any more goes when all is proven", world: "named", config: gateways, seen: proven,
+		deletes: []clientgotesting.DeleteActionImpl{deletion("networking.istio.io", "serviceentries", "apps", "hello-dns")},
+		events:  []string{"Normal Deleted Deleted ServiceEntry apps/hello-dns"},
 	}, {
 		name: "what a new Ingress awaits since a moment is not told of yet", world: "new", config: gateways, seen: begun,
 		creates: "objects",
@@ -201,6 +215,7 @@ func TestReconcile(t *testing.T) {
 	}, {
 		name: "a deleted Ingress takes everything along", world: "deleted", config: gateways, seen: waiting,
 		deletes: []clientgotesting.DeleteActionImpl{
+			deletion("networking.istio.io", "serviceentries", "apps", "hello-dns"),
 			deletion("networking.istio.io", "virtualservices", "apps", "hello-ingress"),
 			deletion("networking.istio.io", "virtualservices", "apps", "hello-mesh"),
 			deletion("networking.istio.io", "gateways", "apps", "hello-123"),
@@ -208,6 +223,7 @@ func TestReconcile(t *testing.T) {
 			deletion("", "secrets", "gateways", "hello-8d1b1e2a-0000-4000-8000-000000000002"),
 		},
 		events: []string{
+			"Normal Deleted Deleted ServiceEntry apps/hello-dns",
 			"Normal Deleted Deleted VirtualService apps/hello-ingress",
 			"Normal Deleted Deleted VirtualService apps/hello-mesh",
 			"Normal Deleted Deleted Gateway apps/hello-123",
@@ -219,6 +235,7 @@ func TestReconcile(t *testing.T) {
 		name: "a Secret that may not be deleted does not hold a deleted Ingress", world: "deleted", config: gateways, seen: waiting,
 		fail: forbidden("gateways"),
 		deletes: []clientgotesting.DeleteActionImpl{
+			deletion("networking.istio.io", "serviceentries", "apps", "hello-dns"),
 			deletion("networking.istio.io", "virtualservices", "apps", "hello-ingress"),
 			deletion("networking.istio.io", "virtualservices", "apps", "hello-mesh"),
 			deletion("networking.istio.io", "gateways", "apps", "hello-123"),
@@ -226,6 +243,7 @@ func TestReconcile(t *testing.T) {
 			deletion("", "secrets", "gateways", "hello-8d1b1e2a-0000-4000-8000-000000000002"),
 		},
 		events: []string{
+			"Normal Deleted Deleted ServiceEntry apps/hello-dns",
 			"Normal Deleted Deleted VirtualService apps/hello-ingress",
 			"Normal Deleted Deleted VirtualService apps/hello-mesh",
 			"Normal Deleted Deleted Gateway apps/hello-123",
@@ -240,7 +258,7 @@ func TestReconcile(t *testing.T) {
 		tr := TableRow{
 			Name: row.name, Key: key, Objects: world, WantDeletes: row.deletes, WantEvents: row.events,
 			WantCreates: read(t, row.creates), WantErr: row.wantErr, SkipNamespaceValidation: true,
-			CmpOpts: []cmp.Option{cmp.Comparer(equalVirtualServices), cmp.Comparer(equalGateways)},
+			CmpOpts: []cmp.Option{cmp.Comparer(equalVirtualServices), cmp.Comparer(equalGateways), cmp.Comparer(equalServiceEntries)},
 		}
 		for _, o := range read(t, row.updates) {
 			tr.WantUpdates = append(tr.WantUpdates, clientgotesting.UpdateActionImpl{Object: o})
@@ -299,6 +317,10 @@ func equalVirtualServices(a, b *istiov1.VirtualService) bool {
 }
 
 func equalGateways(a, b *istiov1.Gateway) bool {
+	return reflect.DeepEqual(a.ObjectMeta, b.ObjectMeta) && proto.Equal(&a.Spec, &b.Spec)
+}
+
+func equalServiceEntries(a, b *istiov1.ServiceEntry) bool {
 	return reflect.DeepEqual(a.ObjectMeta, b.ObjectMeta) && proto.Equal(&a.Spec, &b.Spec)
 }
 

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"knative.dev/networking/pkg/apis/networking/v1alpha1"
+	"knative.dev/pkg/controller"
 	"knative.dev/pkg/reconciler"
 )
 
@@ -28,6 +29,9 @@ func (r *Reconciler) ReconcileKind(ctx context.Context, ing *v1alpha1.Ingress) r
 	}
 	reconciler.PostProcessReconcile(ctx, ing, before)
 	if failure := r.report(ctx, before, ing); failure != nil {
+		if waits, _ := controller.IsRequeueKey(err); waits {
+			err = nil // else this would wait as long
+		}
 		return errors.Join(err, fmt.Errorf("cannot write the status: %w", failure))
 	}
 	return err

@@ -67,8 +67,8 @@ func gated(istio map[string]string, data observer, gate gate) Factory {
 		ctx, mesh := fakeistio.With(ctx, sorter.ObjectsForSchemeFunc(istioscheme.AddToScheme)...)
 		ctx, knative := fakenetworking.With(ctx, sorter.ObjectsForSchemeFunc(networkingscheme.AddToScheme)...)
 		secrets, gateways := fakesecretinformer.Get(ctx), client.Gateways(ctx)
-		rules, services := client.DestinationRules(ctx), client.VirtualServices(ctx)
-		if err := apply.AddIndexes(secrets.Informer(), gateways.Informer(), rules.Informer(), services.Informer()); err != nil {
+		rules, services, entries := client.DestinationRules(ctx), client.VirtualServices(ctx), client.ServiceEntries(ctx)
+		if err := apply.AddIndexes(secrets.Informer(), gateways.Informer(), rules.Informer(), services.Informer(), entries.Informer()); err != nil {
 			t.Fatal(err)
 		}
 		if err := fakeingressinformer.Get(ctx).Informer().AddIndexers(listers.Indexers()); err != nil {
@@ -85,6 +85,8 @@ func gated(istio map[string]string, data observer, gate gate) Factory {
 				err = gateways.Informer().GetIndexer().Add(o)
 			case *istiov1.VirtualService:
 				err = services.Informer().GetIndexer().Add(o)
+			case *istiov1.ServiceEntry:
+				err = entries.Informer().GetIndexer().Add(o)
 			case *v1alpha1.Ingress:
 				err = fakeingressinformer.Get(ctx).Informer().GetIndexer().Add(o)
 			}
@@ -108,6 +110,7 @@ func gated(istio map[string]string, data observer, gate gate) Factory {
 			writer: apply.NewWriter(kube, mesh, apply.Caches{
 				Secrets: secrets.Informer().GetIndexer(), Gateways: gateways.Informer().GetIndexer(),
 				DestinationRules: rules.Informer().GetIndexer(), VirtualServices: services.Informer().GetIndexer(),
+				ServiceEntries: entries.Informer().GetIndexer(),
 			}),
 			observer: data, tracker: &FakeTracker{}, statuses: knative.NetworkingV1alpha1(), gate: gate,
 		}

@@ -22,6 +22,8 @@ import (
 const (
 	// NotOwned: an object of a name we need belongs to somebody else.
 	NotOwned finding.Reason = "NotOwned"
+	// Contested: somebody else changes an object of ours as often as it is written.
+	Contested finding.Reason = "Contested"
 	// ConfigInvalid: there is no usable configuration to decide by.
 	ConfigInvalid = "ConfigInvalid"
 	// APIFailed: the Kubernetes API refused or failed; it is tried again.
@@ -52,12 +54,12 @@ func Write(ctx context.Context, ing *v1alpha1.Ingress, r translate.Result, c app
 
 // Findings are all that is to be told, gravest first.
 func Findings(r translate.Result, c apply.Changes) []finding.Finding {
-	return finding.Sort(slices.Concat(refused(c.Refused), r.Findings))
+	return finding.Sort(slices.Concat(about(c.Refused, NotOwned, ofSomebodyElse), about(c.Contested, Contested, changedBySomebodyElse), r.Findings))
 }
 
 // Untold says whether a first status would tell nothing but that a proof is awaited.
 func Untold(ing *v1alpha1.Ingress, r translate.Result, c apply.Changes) bool {
-	return ing.Status.ObservedGeneration == 0 && len(c.Refused) == 0 && !slices.ContainsFunc(r.Findings, func(f finding.Finding) bool {
+	return ing.Status.ObservedGeneration == 0 && len(c.Refused)+len(c.Contested) == 0 && !slices.ContainsFunc(r.Findings, func(f finding.Finding) bool {
 		return f.Severity() != finding.Info
 	})
 }
@@ -238,15 +240,6 @@ func messages(all []finding.Finding) []string {
 	out := make([]string, 0, len(all))
 	for _, f := range all {
 		out = append(out, f.Message)
-	}
-	return out
-}
-
-func refused(refs []finding.Ref) []finding.Finding {
-	out := make([]finding.Finding, 0, len(refs))
-	for _, ref := range refs {
-		out = append(out, finding.Finding{Reason: NotOwned, Subject: ref, Message: fmt.Sprintf(
-			"%s %s/%s exists and belongs to somebody else; delete or rename it, so that it can be written for this Ingress", ref.Kind, ref.Namespace, ref.Name)})
 	}
 	return out
 }

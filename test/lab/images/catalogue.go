@@ -1,6 +1,7 @@
 package images
 
 import (
+	"path"
 	"path/filepath"
 
 	"github.com/net-mesh/net-mesh/test/lab/pins"
@@ -47,15 +48,27 @@ func (s Sources) Mesh() []Image {
 }
 
 // Serving returns Knative Serving's images, Tests those of the suites.
-func (s Sources) Serving() []Image { return s.knative(pins.ServingPrograms) }
+func (s Sources) Serving() []Image { return programs(s.Knative, "", pins.ServingPrograms) }
 
 // Tests returns the images of the test suites.
-func (s Sources) Tests() []Image { return s.knative(pins.TestPrograms) }
+func (s Sources) Tests() []Image { return programs(s.Knative, "", pins.TestPrograms) }
 
-func (s Sources) knative(names []string) []Image {
+// ServingTag is the tag of the images of Serving's own suites, of which some have the name of another.
+const ServingTag = "serving"
+
+// ServingTests returns the images of Serving's own suites, by the folder of their programs.
+func ServingTests(folder string) []Image {
+	return programs(folder, ServingTag, pins.ServingTestPrograms)
+}
+
+// programs are images of packages that were built into a folder, named after the last part of their path. The
+// tag "" is the lab's.
+func programs(folder, tag string, packages []string) []Image {
 	var all []Image
-	for _, n := range names {
-		all = append(all, Program(n, filepath.Join(s.Knative, n)))
+	for _, p := range packages {
+		image := Program(path.Base(p), filepath.Join(folder, path.Base(p)))
+		image.Tag = tag
+		all = append(all, image)
 	}
 	return all
 }

@@ -91,9 +91,25 @@ func Rush() Group {
 
 // ServingSuites are Serving's own test suites by the name the lab gives them.
 var ServingSuites = map[string]Group{
-	"api":     suite("serving-api", serving+"test/conformance/api/v1"),
-	"runtime": suite("serving-runtime", serving+"test/conformance/runtime"),
-	"e2e":     suite("serving-e2e", serving+"test/e2e"),
+	"api":           suite("serving-api", serving+"test/conformance/api/v1"),
+	"api-beta":      suite("serving-api-beta", serving+"test/conformance/api/v1beta1"),
+	"runtime":       suite("serving-runtime", serving+"test/conformance/runtime"),
+	"e2e":           suite("serving-e2e", serving+"test/e2e"),
+	"domainmapping": suite("serving-domainmapping", serving+"test/e2e/domainmapping"),
+	"tagheader":     suite("serving-tagheader", serving+"test/e2e/tagheader"),
+}
+
+// ServingTestPrograms are Serving's own test images. Some of them have the name of one of networking's, and
+// behave otherwise.
+var ServingTestPrograms = []string{
+	"autoscale", "configmimic", "failing", "grpc-ping", "hellohttp2", "hellovolume", "helloworld", "httpproxy",
+	"multicontainer/servingcontainer", "multicontainer/sidecarcontainer", "pizzaplanetv1", "pizzaplanetv2", "readiness", "runtime",
+	"singlethreaded", "slowstart", "timeout", "volumes", "wsserver",
+}
+
+// ServingTests builds the images of Serving's own test suites.
+func ServingTests() Group {
+	return Group{Name: "serving-tests", Module: "third_party/knative", Packages: under(serving+"test/test_images/", ServingTestPrograms...)}
 }
 
 func suite(name, pkg string) Group {

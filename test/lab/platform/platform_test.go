@@ -52,3 +52,11 @@ func TestEmbeddedManifests(t *testing.T) {
 		}
 	}
 }
+
+// TestNamesOfSuites: the lab's DNS leads them where nobody is.
+func TestNamesOfSuites(t *testing.T) {
+	corefile := string(CoreDNS)
+	if !strings.Contains(corefile, " "+MappedDomain+":53 {") || !strings.Contains(corefile, `answer "{{ .Name }} 5 IN A `+AnyIP+`"`) {
+		t.Errorf("DNS does not lead names of %s to %s", MappedDomain, AnyIP)
+	}
+}

@@ -16,6 +16,9 @@ const (
 	// AnyIP is an address that no suite means: a sidecar routes plain HTTP by the host, wherever it goes. This
 	// one is the API server's Service, which has nothing at port 80.
 	AnyIP = "10.96.0.1"
+	// MappedDomain is the domain of DomainMappings that Serving's suites make. The lab's DNS leads its names,
+	// and those of the public hosts in the namespaces of these suites, to AnyIP.
+	MappedDomain = "mapped.example.com"
 )
 
 // Inside is a pod inside the mesh in which a program of the machine runs, as a manifest. It sees folders of
