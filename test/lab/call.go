@@ -23,6 +23,9 @@ func (l *Lab) Mesh(ctx context.Context) (Mesh, error) {
 	return Mesh{Cluster: c, lab: l}, err
 }
 
+// callHeader identifies a call in the access logs. A gateway gives each request an x-request-id of its own.
+const callHeader = "x-lab-call"
+
 // Answer is what a caller got.
 type Answer struct {
 	// Request identifies the call in the access logs.
@@ -64,7 +67,7 @@ func (m Mesh) CallAll(ctx context.Context, namespace string, requests []Request)
 		if i > 0 {
 			args = append(args, "--next")
 		}
-		args = append(args, "-sS", "-m", "30", "-H", "x-request-id: "+answers[i].Request, "-w", `\n%{errormsg}\n%{http_code} %{time_total}`+end, r.URL)
+		args = append(args, "-sS", "-m", "30", "-H", callHeader+": "+answers[i].Request, "-w", `\n%{errormsg}\n%{http_code} %{time_total}`+end, r.URL)
 		args = append(args, r.Args...)
 	}
 	out, err := m.Kubectl(ctx, []byte(strings.Join(args, "\x00")), command...)
