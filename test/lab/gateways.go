@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	netv1alpha1 "knative.dev/networking/pkg/apis/networking/v1alpha1"
 
 	"github.com/net-mesh/net-mesh/test/lab/cluster"
@@ -71,15 +72,17 @@ func (l *Lab) gatewaysBack(ctx context.Context, c cluster.Cluster) error {
 	if err := l.gatewayUp(ctx, c); err != nil {
 		return err
 	}
-	objects, err := l.pluginGateways()
+	objects, err := l.pluginGateways(func(unstructured.Unstructured) bool { return true })
 	if err != nil || len(objects) == 0 {
 		return err
 	}
 	return c.Apply(ctx, objects)
 }
 
-func (l *Lab) gatewaysAway(ctx context.Context, c cluster.Cluster) error {
-	objects, err := l.pluginGateways()
+// gatewaysAway takes all gateways away. Where aliases lead to the name of the local gateway its Service stays, without
+// pods: a name that is taken away and given back does not resolve for as long as DNS remembers that.
+func (l *Lab) gatewaysAway(ctx context.Context, c cluster.Cluster, aliased bool) error {
+	objects, err := l.pluginGateways(func(o unstructured.Unstructured) bool { return !aliased || o.GetKind() == "Gateway" })
 	if err != nil {
 		return err
 	}
@@ -96,8 +99,9 @@ func (l *Lab) installed() bool {
 	return err == nil
 }
 
-// pluginGateways returns the Gateways of the installed plugin and the Services in front of them.
-func (l *Lab) pluginGateways() ([]byte, error) {
+// pluginGateways returns the Gateways of the installed plugin and the Services in front of them, of these those that
+// are wanted.
+func (l *Lab) pluginGateways(wanted func(unstructured.Unstructured) bool) ([]byte, error) {
 	manifest, err := os.ReadFile(l.pluginFile())
 	if os.IsNotExist(err) {
 		return nil, nil
@@ -111,7 +115,7 @@ func (l *Lab) pluginGateways() ([]byte, error) {
 	}
 	kept := objects[:0]
 	for _, o := range objects {
-		if o.GetKind() == "Gateway" || (o.GetKind() == "Service" && o.GetNamespace() == "istio-system") {
+		if (o.GetKind() == "Gateway" || (o.GetKind() == "Service" && o.GetNamespace() == "istio-system")) && wanted(o) {
 			kept = append(kept, o)
 		}
 	}
