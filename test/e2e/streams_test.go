@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -16,8 +17,8 @@ import (
 	"github.com/net-mesh/net-mesh/test/lab"
 )
 
-// streamEnds are the two Knative Services of the program test/streams, and a Service of its own, which nothing of
-// Knative's stands before: Knative passes on no trailers of requests.
+// streamEnds are two Knative Services of the program test/streams, and two Services that nothing of Knative's stands
+// before: it passes on no trailers of requests, and has its own way with 100-continue and headers.
 const streamEnds = `{apiVersion: serving.knative.dev/v1, kind: Service, metadata: {name: streams-http, namespace: apps, labels: {networking.knative.dev/visibility: cluster-local}}, spec: {template: {
   metadata: {annotations: {%[3]s, features.knative.dev/http-full-duplex: Enabled}},
   spec: {timeoutSeconds: %[2]d, containers: [{image: "%[1]s", args: [serve], ports: [{name: http1, containerPort: 8080}], resources: {requests: {cpu: 50m}}}]}}}}
@@ -26,7 +27,9 @@ const streamEnds = `{apiVersion: serving.knative.dev/v1, kind: Service, metadata
   metadata: {annotations: {%[3]s}},
   spec: {timeoutSeconds: %[2]d, containers: [{image: "%[1]s", args: [serve], ports: [{name: h2c, containerPort: 8080}], resources: {requests: {cpu: 50m}}}]}}}}
 ---
-{apiVersion: v1, kind: Service, metadata: {name: streams-plain, namespace: apps}, spec: {selector: {app: streams-plain}, ports: [{name: http2, port: 80, targetPort: 8080}]}}
+{apiVersion: v1, kind: Service, metadata: {name: streams-plain, namespace: apps}, spec: {selector: {app: streams-plain}, ports: [{name: http, port: 80, targetPort: 8080}]}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: streams-plain-h2c, namespace: apps}, spec: {selector: {app: streams-plain}, ports: [{name: http2, port: 80, targetPort: 8080}]}}
 ---
 {apiVersion: apps/v1, kind: Deployment, metadata: {name: streams-plain, namespace: apps}, spec: {selector: {matchLabels: {app: streams-plain}}, template: {
   metadata: {labels: {app: streams-plain}, annotations: {sidecar.istio.io/proxyCPU: 50m}},
@@ -39,9 +42,10 @@ const warmed = `autoscaling.knative.dev/min-scale: "1", autoscaling.knative.dev/
 
 // streamed are the ends, and the cases of test/streams that are tried at each.
 var streamed = []struct{ name, protocol, cases string }{
-	{"streams-http", "", "events events-silent socket socket-silent echo upload download continue refusal headers limits"},
+	{"streams-http", "", "events events-silent socket socket-silent echo upload download headers"},
 	{"streams-h2c", "h2c", "events events-silent grpc grpc-silent echo upload download headers"},
-	{"streams-plain", "h2c", "trailers grpc-silent"},
+	{"streams-plain", "", "continue refusal headers limits"},
+	{"streams-plain-h2c", "h2c", "trailers headers"},
 }
 
 const (
@@ -139,14 +143,13 @@ func deployEnds(t *testing.T, m lab.Mesh, limit time.Duration) {
 	}
 	for _, s := range streamed {
 		applyFor(t, m, fmt.Sprintf(byHand, s.name, inApps(s.name), localService))
-		if s.name == "streams-plain" {
-			err = m.Rollout(t.Context(), "apps", s.name)
-		} else {
-			err = m.ServiceReady(t.Context(), "apps", s.name)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	}
+	err = m.Rollout(t.Context(), "apps", "streams-plain")
+	for _, knative := range []string{"streams-http", "streams-h2c"} {
+		err = errors.Join(err, m.ServiceReady(t.Context(), "apps", knative))
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
