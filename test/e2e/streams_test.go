@@ -18,7 +18,7 @@ import (
 )
 
 // streamEnds are two Knative Services of the program test/streams, and two Services that nothing of Knative's stands
-// before: it passes on no trailers of requests, and has its own way with 100-continue and headers.
+// before: it passes on no trailers of requests, and what it adds to headers is not to be measured.
 const streamEnds = `{apiVersion: serving.knative.dev/v1, kind: Service, metadata: {name: streams-http, namespace: apps, labels: {networking.knative.dev/visibility: cluster-local}}, spec: {template: {
   metadata: {annotations: {%[3]s, features.knative.dev/http-full-duplex: Enabled}},
   spec: {timeoutSeconds: %[2]d, containers: [{image: "%[1]s", args: [serve], ports: [{name: http1, containerPort: 8080}], resources: {requests: {cpu: 50m}}}]}}}}
