@@ -75,6 +75,10 @@ bench: ## times and allocations of translations, with few and many Ingresses and
 bench-mesh: lab ## in a lab that is up: 60 and 300 Ingresses at once, when Ready, whether served, what a sidecar holds; PEER="-f ... --image ..." measures another plugin beside
 	$(LAB) --name $(LAB_NAME) bench --report .lab/bench-mesh.json $(PEER)
 
+.PHONY: bench-ways
+bench-ways: lab ## in a lab that is up: p50, p99 and processor time of a call directly, by the loopback and by a local gateway
+	$(LAB) --name $(LAB_NAME) bench ways --report .lab/bench-ways.json
+
 .PHONY: lint
 lint: ## golangci-lint with the import rules
 	golangci-lint run ./...

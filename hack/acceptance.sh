@@ -14,4 +14,4 @@ bin/lab conformance --mode half-mesh --count "$COUNT" --report .lab/acceptance-h
 bin/lab conformance --mode mesh-only --count "$COUNT" --report .lab/acceptance-mesh-only.json
 bin/lab profile set gateway
 # The short tests, and a second lab beside the first: what happens in one must not be felt in the other.
-go test -tags lab,acceptance -count=1 -v -timeout 60m ./test/e2e
+go test -tags lab,acceptance -count=1 -v -timeout 90m ./test/e2e

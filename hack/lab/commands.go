@@ -2,6 +2,7 @@ package main
 
 import (
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -159,6 +160,19 @@ func (a *app) bench() *cobra.Command {
 	cmd.Flags().StringVar(&o.Mode, "mode", "mesh-only", "set this profile first, and leave it set: one of "+strings.Join(lab.ProfileNames(), ", "))
 	cmd.Flags().StringArrayVarP(&o.Peer.Manifests, "file", "f", nil, "manifest file or folder of another plugin, to be measured after net-mesh")
 	cmd.Flags().StringArrayVar(&pairs, "image", nil, "NAME=PROGRAM_OR_ARCHIVE of the other plugin, as for install")
+	cmd.Flags().StringVar(&o.File, "report", "", "file for the results as JSON")
+	cmd.AddCommand(a.benchWays())
+	return cmd
+}
+
+func (a *app) benchWays() *cobra.Command {
+	var o lab.WaysOptions
+	cmd := a.command("ways", "Measure what a call costs: direct, by the caller's own sidecar in place of the local gateway, and by a local gateway", func(c *cobra.Command, l *lab.Lab) error {
+		return l.BenchWays(c.Context(), o)
+	})
+	cmd.Flags().IntVar(&o.Rate, "rate", 200, "requests per second")
+	cmd.Flags().DurationVar(&o.For, "for", 20*time.Second, "how long each way is measured in each round")
+	cmd.Flags().IntVar(&o.Rounds, "rounds", 3, "how often all ways are measured, one after the other; medians are printed")
 	cmd.Flags().StringVar(&o.File, "report", "", "file for the results as JSON")
 	return cmd
 }

@@ -5,9 +5,6 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
@@ -37,23 +34,15 @@ type report struct {
 // traffic sends from the Deployment caller of a namespace until stop is called, which returns what came of it.
 func traffic(t *testing.T, m lab.Mesh, namespace string, rate int, targets []target) (stop func() []report) {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "load")
-	if out, err := exec.Command("go", "build", "-o", program, "../load").CombinedOutput(); err != nil {
-		t.Fatalf("build the load generator: %v\n%s", err, out)
-	}
-	binary, err := os.ReadFile(program)
+	program, err := m.CopyIn(t.Context(), namespace, "load")
 	if err != nil {
-		t.Fatal(err)
-	}
-	inPod := []string{"-n", namespace, "exec", "-i", "deploy/caller", "-c", "caller", "--"}
-	if _, err := m.Kubectl(t.Context(), binary, append(inPod, "sh", "-c", "cat > /tmp/load.new && chmod +x /tmp/load.new && mv /tmp/load.new /tmp/load")...); err != nil {
 		t.Fatal(err)
 	}
 	list, err := json.Marshal(targets)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := m.Command(t.Context(), append(inPod, "/tmp/load", "-rate", strconv.Itoa(rate), "-targets", string(list))...)
+	cmd := m.Command(t.Context(), "-n", namespace, "exec", "-i", "deploy/caller", "-c", "caller", "--", program, "-rate", strconv.Itoa(rate), "-targets", string(list))
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	input, err := cmd.StdinPipe()

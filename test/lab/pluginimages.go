@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
 	"github.com/net-mesh/net-mesh/test/lab/cluster"
-	"github.com/net-mesh/net-mesh/test/lab/images"
 )
 
 const productModule = "ko://github.com/net-mesh/net-mesh/"
@@ -69,16 +68,7 @@ func (l *Lab) loadPluginImage(ctx context.Context, c cluster.Cluster, name, sour
 	}
 	base, _, _ := strings.Cut(path.Base(strings.TrimPrefix(name, "ko://")), "@")
 	base, _, _ = strings.Cut(base, ":")
-	image := images.Program("plugin-"+base, source)
-	image.Tag = "content"
-	file, err := image.Archive(l.Host.Cache)
-	if err != nil {
-		return "", err
-	}
-	if err := c.Load(ctx, file); err != nil {
-		return "", err
-	}
-	return image.Ref()
+	return l.loadProgram(ctx, c, "plugin-"+base, source)
 }
 
 // LoadImage imports an image archive and returns the image's name in it.

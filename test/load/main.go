@@ -1,6 +1,7 @@
-// Command load sends requests at a steady rate to all targets in turn, until its standard input ends, and
-// reports as JSON every answer that was not the expected one. Each request has a connection and a name
-// lookup of its own, so that no gap hides behind a connection that was open before.
+// Command load sends requests at a steady rate to all targets in turn, and reports as JSON every answer that was
+// not the expected one. Until its standard input ends, each request has a connection and a name lookup of its
+// own, so that no gap hides behind a connection that was open before. With -for it ends by itself, keeps
+// connections, and tells how long answers took.
 package main
 
 import (
@@ -36,6 +37,15 @@ type Report struct {
 	Sent int    `json:"sent"`
 	// Failures are in the order in which their kinds first came.
 	Failures []Failure `json:"failures,omitempty"`
+	// Took is how long answers took, of whatever kind; nil where it was not measured.
+	Took *Took `json:"took,omitempty"`
+}
+
+// Took are quantiles, in nanoseconds.
+type Took struct {
+	P50 time.Duration `json:"p50"`
+	P99 time.Duration `json:"p99"`
+	Max time.Duration `json:"max"`
 }
 
 // Failure is one kind of wrong answer, with the time of the first and of the last.
@@ -49,21 +59,55 @@ type Failure struct {
 	Text string `json:"text"`
 }
 
+// patience is the limit of one request.
+const patience = 10 * time.Second
+
 func main() {
 	rate := flag.Int("rate", 50, "requests per second, to all targets together")
+	last := flag.Duration("for", 0, "how long, and measure; 0: until standard input ends")
 	targets := flag.String("targets", "", `JSON list of {"name","url","host","want"}`)
 	flag.Parse()
 	var all []Target
 	if err := json.Unmarshal([]byte(*targets), &all); err != nil || len(all) == 0 {
 		log.Fatalf("--targets is not a JSON list of targets: %v", err)
 	}
-	if err := json.NewEncoder(os.Stdout).Encode(run(all, *rate, os.Stdin)); err != nil {
+	var reports []Report
+	if *last > 0 {
+		reports = measure(all, *rate, *last)
+	} else {
+		reports = run(all, *rate, os.Stdin)
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(reports); err != nil {
 		log.Fatal(err)
 	}
 }
 
 // run sends until the reader ends.
 func run(targets []Target, rate int, until io.Reader) []Report {
+	attacker := vegeta.NewAttacker(vegeta.KeepAlive(false), vegeta.HTTP2(false), vegeta.Timeout(patience), vegeta.Redirects(vegeta.NoFollow))
+	go func() {
+		_, _ = io.Copy(io.Discard, until)
+		attacker.Stop()
+	}()
+	return send(attacker, targets, rate, 0, func(int, *vegeta.Result) {})
+}
+
+// measure sends for a time, over connections that are kept.
+func measure(targets []Target, rate int, last time.Duration) []Report {
+	attacker := vegeta.NewAttacker(vegeta.HTTP2(false), vegeta.Timeout(patience), vegeta.Redirects(vegeta.NoFollow))
+	metrics := make([]vegeta.Metrics, len(targets))
+	reports := send(attacker, targets, rate, last, func(i int, r *vegeta.Result) { metrics[i].Add(r) })
+	for i := range reports {
+		metrics[i].Close()
+		of := metrics[i].Latencies
+		reports[i].Took = &Took{P50: of.P50, P99: of.P99, Max: of.Max}
+	}
+	return reports
+}
+
+// send sends for a time, or until the attacker is stopped where it is 0, and shows each result, with the number of
+// its target.
+func send(attacker *vegeta.Attacker, targets []Target, rate int, last time.Duration, show func(int, *vegeta.Result)) []Report {
 	reports := make([]Report, len(targets))
 	asks := make([]vegeta.Target, len(targets))
 	for i, t := range targets {
@@ -73,16 +117,12 @@ func run(targets []Target, rate int, until io.Reader) []Report {
 			asks[i].Header.Set("Host", t.Host)
 		}
 	}
-	attacker := vegeta.NewAttacker(vegeta.KeepAlive(false), vegeta.HTTP2(false), vegeta.Timeout(10*time.Second), vegeta.Redirects(vegeta.NoFollow))
-	go func() {
-		_, _ = io.Copy(io.Discard, until)
-		attacker.Stop()
-	}()
 	pace := vegeta.Rate{Freq: rate, Per: time.Second}
-	for r := range attacker.Attack(vegeta.NewStaticTargeter(asks...), pace, 0, "") {
+	for r := range attacker.Attack(vegeta.NewStaticTargeter(asks...), pace, last, "") {
 		// The static targeter goes round: request n is for target n modulo their number.
 		i := int(r.Seq % uint64(len(targets)))
 		reports[i].add(r, targets[i].Want)
+		show(i, r)
 	}
 	return reports
 }

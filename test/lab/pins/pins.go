@@ -80,13 +80,14 @@ func Knative() Group {
 func Conformance() Group { return suite("conformance", networking+"test/conformance/ingress") }
 
 // MeshClient builds the command that runs a suite inside the mesh.
-func MeshClient() Group {
-	return Group{Name: "meshclient", Module: ".", Packages: []string{"./test/meshclient"}, Sources: []string{"test/meshclient"}}
-}
+func MeshClient() Group { return TestProgram("meshclient") }
 
 // Rush builds the program that makes many Ingresses at once, for a pod of the lab.
-func Rush() Group {
-	return Group{Name: "rush", Module: ".", Packages: []string{"./test/rush"}, Sources: []string{"test/rush"}}
+func Rush() Group { return TestProgram("rush") }
+
+// TestProgram builds a command of this checkout's tests, by the name of its folder.
+func TestProgram(name string) Group {
+	return Group{Name: name, Module: ".", Packages: []string{"./test/" + name}, Sources: []string{"test/" + name}}
 }
 
 // ServingSuites are Serving's own test suites by the name the lab gives them.

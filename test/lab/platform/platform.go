@@ -192,3 +192,9 @@ func Print(objects []unstructured.Unstructured) ([]byte, error) {
 //
 //go:embed manifests/demo.yaml
 var Demo []byte
+
+// Ways is a Knative Service that always has a pod, and a host that leads to it by the local gateway, as KServe
+// makes them.
+//
+//go:embed manifests/ways.yaml
+var Ways []byte
