@@ -88,6 +88,9 @@ func readBundle(files []File, decode func(raw []byte, into any) error) (*Bundle,
 			serverless: map[types.NamespacedName]*v1alpha1.ServerlessService{},
 			claimants:  map[string][]*v1alpha1.Ingress{},
 			origins:    map[types.NamespacedName]string{},
+
+			virtualServices: map[types.NamespacedName]*istiov1.VirtualService{},
+			delegating:      map[types.NamespacedName][]*istiov1.VirtualService{},
 		},
 		ingresses: map[types.NamespacedName]*v1alpha1.Ingress{},
 		around:    map[types.NamespacedName]*v1alpha1.Ingress{},
@@ -130,6 +133,11 @@ func (r *reading) meet() {
 	for _, name := range slices.SortedFunc(maps.Keys(r.around), compareNames) {
 		r.bundle.claim(r.around[name])
 	}
+	for _, vs := range r.bundle.virtualServices {
+		for _, key := range Delegations(vs) {
+			r.bundle.delegating[key] = append(r.bundle.delegating[key], vs)
+		}
+	}
 }
 
 func (r *reading) add(doc []byte) error {
@@ -163,10 +171,24 @@ func (r *reading) add(doc []byte) error {
 			r.bundle.origins[nameOf(&head)] = r.at.prefix()
 			return keep(r, r.bundle.configMaps, kind, &corev1.ConfigMap{}, doc)
 		}
-		r.bundle.Ignored = append(r.bundle.Ignored, finding.Ref{Kind: kind, Namespace: head.Namespace, Name: head.Name})
+		if kind != "VirtualService.networking.istio.io" || !r.delegation(doc) {
+			r.bundle.Ignored = append(r.bundle.Ignored, finding.Ref{Kind: kind, Namespace: head.Namespace, Name: head.Name})
+		}
 		r.bundle.Rest = append(r.bundle.Rest, Document{Kind: kind, Name: nameOf(&head), Text: doc, Origin: r.at.prefix()})
 		return nil
 	}
+}
+
+// delegation takes a VirtualService in, and says whether it plays a part: it delegates, or is
+// delegated to. One that cannot be read plays none: the API server would not have taken it, and nobody
+// is kept from the rest by it.
+func (r *reading) delegation(doc []byte) bool {
+	vs := &istiov1.VirtualService{}
+	if err := r.decode(doc, vs); err != nil || checkName("VirtualService", nameOf(vs)) != nil {
+		return false
+	}
+	r.bundle.virtualServices[nameOf(vs)] = vs
+	return len(vs.Spec.GetHosts()) == 0 || len(Delegations(vs)) > 0
 }
 
 // nothing accepts a document in which nothing is written; anything else has a kind.
