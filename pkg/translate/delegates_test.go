@@ -89,7 +89,7 @@ func TestDelegatesDoWhatTheMeshDoes(t *testing.T) {
 					t.Errorf("%s in mode %s, %s: %s", dir, mode, r.Model.Name, broken)
 				}
 				for i, e := range r.Plan.Delegates {
-					for range 50 {
+					for range 12 {
 						q := randomRequest(random, r.Model)
 						q.Host = strings.Replace(e.Host, "*", "any", 1)
 						mesh := interpret(r.Objects, r.Plan, plan.Mesh, q)
@@ -106,7 +106,7 @@ func TestDelegatesDoWhatTheMeshDoes(t *testing.T) {
 			}
 		}
 	}
-	if compared < 10000 {
+	if compared < 2000 {
 		t.Errorf("only %d requests were compared", compared)
 	}
 }
@@ -219,7 +219,7 @@ func ofName(t *testing.T, name string, asked bool, more string) translate.Result
 func TestMergeRules(t *testing.T) {
 	random := rand.New(rand.NewSource(1))
 	lost, kept := 0, 0
-	for round := range 4000 {
+	for round := range 800 {
 		ing := fmt.Sprintf("apiVersion: networking.internal.knative.dev/v1alpha1\nkind: Ingress\nmetadata: {name: i, namespace: apps, uid: u, annotations: {net-mesh.dev/delegate: 'true'}}\nspec:\n  rules:\n"+
 			"  - {hosts: [i.apps], visibility: ClusterLocal, http: {paths: [%s, %s]}}\n", randomPath(random), randomPath(random))
 		root := &istiov1.VirtualService{
@@ -254,7 +254,7 @@ func TestMergeRules(t *testing.T) {
 			}
 		}
 	}
-	if lost < 500 || kept < 500 {
+	if lost < 100 || kept < 100 {
 		t.Errorf("%d lost, %d kept: these rounds show nothing", lost, kept)
 	}
 }
