@@ -1,10 +1,16 @@
 package snapshot_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
+	istiov1 "istio.io/client-go/pkg/apis/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"knative.dev/networking/pkg/apis/networking/v1alpha1"
 
+	"github.com/net-mesh/net-mesh/pkg/config"
 	"github.com/net-mesh/net-mesh/pkg/snapshot"
 )
 
@@ -55,5 +61,33 @@ func TestVirtualServicesOfBundles(t *testing.T) {
 	}
 	if _, there := b.VirtualService(types.NamespacedName{Namespace: "apps", Name: "leaf"}); !there {
 		t.Error("what is delegated to is not found")
+	}
+}
+
+// asking notes by which keys those who delegate are asked for.
+type asking struct {
+	*snapshot.Bundle
+	keys map[types.NamespacedName]bool
+}
+
+func (a asking) Delegating(key types.NamespacedName) []*istiov1.VirtualService {
+	a.keys[key] = true
+	return a.Bundle.Delegating(key)
+}
+
+// TestRootsAreWatchedByTheKeysTheyAreLookedForBy: else a change of one would wake nobody.
+func TestRootsAreWatchedByTheKeysTheyAreLookedForBy(t *testing.T) {
+	b, err := snapshot.ReadBundle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for length := 1; length < 254; length++ {
+		ing := &v1alpha1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: strings.Repeat("a", length)}}
+		a := asking{b, map[types.NamespacedName]bool{}}
+		snapshot.Ingress(a, config.Config{}, ing)
+		keys := snapshot.DelegateKeys(types.NamespacedName{Namespace: ing.Namespace, Name: ing.Name})
+		if len(a.keys) != len(keys) || slices.ContainsFunc(keys, func(key types.NamespacedName) bool { return !a.keys[key] }) {
+			t.Errorf("%d characters: looked for by %v, and found by %v", length, a.keys, keys)
+		}
 	}
 }
