@@ -18,6 +18,8 @@ import (
 // were asked to.
 type Root struct {
 	Name types.NamespacedName
+	// Hosts are as they are written there.
+	Hosts []string
 	// Routes are those of its HTTP routes that do so, in its order.
 	Routes []RootRoute
 }
@@ -154,7 +156,7 @@ func rootsBy(r Reader, ing *v1alpha1.Ingress, known []Root, key types.Namespaced
 }
 
 func root(r Reader, ing *v1alpha1.Ingress, vs *istiov1.VirtualService) Root {
-	out, keys := Root{Name: nameOf(vs)}, DelegateKeys(nameOf(ing))
+	out, keys := Root{Name: nameOf(vs), Hosts: slices.Clone(vs.Spec.GetHosts())}, DelegateKeys(nameOf(ing))
 	for i, route := range vs.Spec.GetHttp() {
 		if route.GetDelegate() == nil {
 			continue
