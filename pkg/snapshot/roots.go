@@ -199,3 +199,15 @@ func textOf(m *v1alpha3.StringMatch) Text {
 	}
 	return Text{Kind: TextAny}
 }
+
+// delegation takes a VirtualService in, and says whether it plays a part: it delegates, or is
+// delegated to. One that cannot be read plays none: the API server would not have taken it, and nobody
+// is kept from the rest by it.
+func (r *reading) delegation(doc []byte) bool {
+	vs := &istiov1.VirtualService{}
+	if err := r.decode(doc, vs); err != nil || checkName("VirtualService", nameOf(vs)) != nil {
+		return false
+	}
+	r.bundle.virtualServices[nameOf(vs)] = vs
+	return len(vs.Spec.GetHosts()) == 0 || len(Delegations(vs)) > 0
+}
