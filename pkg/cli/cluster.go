@@ -66,7 +66,7 @@ var (
 	validating       = mutating.GroupVersion().WithResource("validatingwebhookconfigurations")
 
 	// resourceOf finds the resource of a kind that the gathering looks at by name.
-	resourceOf = map[string]schema.GroupVersionResource{"Service": services, "Secret": secretResource, "Gateway": gateways}
+	resourceOf = map[string]schema.GroupVersionResource{"Service": services, "Secret": secretResource, "Gateway": gateways, "VirtualService": virtualServices}
 )
 
 const (

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -68,6 +69,9 @@ func (i *input) documents(c *cobra.Command) (*documents, error) {
 	if err == nil && live.namespace != metav1.NamespaceAll {
 		err = d.neighbours(c.Context())
 	}
+	if err == nil {
+		err = d.roots(c.Context())
+	}
 	return d, err
 }
 
@@ -118,7 +122,7 @@ func (d *documents) overlay(ctx context.Context, live *cluster) error {
 	if err := d.add(found); err != nil {
 		return err
 	}
-	return d.neighbours(ctx)
+	return errors.Join(d.neighbours(ctx), d.roots(ctx))
 }
 
 // begin reads the configuration and the Ingresses.

@@ -21,7 +21,8 @@ reason means in general. Misspelt fields of documents are warnings, on standard 
 the line that says that nothing was found.
 
 Severities: Invalid (a person has to change something), Pending (something is awaited, which may
-just be missing among the documents), Info.
+just be missing among the documents), Warning (somebody else does not get what he wants of the
+object), Info.
 
 Exit codes: 0 nothing Invalid, 1 something Invalid, 2 wrong usage, or a world that
 cannot be read.`,

@@ -30,6 +30,9 @@ func (w *world) whyNone(q question) []string {
 			why = append(why, fmt.Sprintf("Ingress %s names host %s, but it could not be accepted", name, q.request.Host))
 		}
 	}
+	if len(why) == 0 {
+		why = w.delegated(q.name())
+	}
 	if len(why) > 0 {
 		return why
 	}

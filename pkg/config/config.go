@@ -51,6 +51,9 @@ type Istio struct {
 	ExternalInMesh bool
 	// MeshDNS has callers' sidecars answer DNS for the public hosts that they serve.
 	MeshDNS bool
+	// Delegates has the routes of each Ingress written once more without hosts, for VirtualServices
+	// of others to delegate to, unless its annotation says otherwise.
+	Delegates bool
 	// Export says to which namespaces' sidecars the hosts of the mesh are told.
 	Export Export
 	// Loopback has callers' sidecars stand in for the local gateway where there is none.

@@ -39,6 +39,11 @@ func parseMeshDNS(data map[string]string, istio *Istio) (err error) {
 	return err
 }
 
+func parseDelegates(data map[string]string, istio *Istio) (err error) {
+	istio.Delegates, _, err = parseSwitch(data, delegatesKey)
+	return err
+}
+
 // idleMeshDNS tells that there is nothing for sidecars to answer DNS for.
 func idleMeshDNS(istio Istio) []finding.Finding {
 	if !istio.MeshDNS || istio.PublicInMesh() {

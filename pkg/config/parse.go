@@ -21,6 +21,7 @@ const (
 	loopbackKey         = "loopback"
 	privateAddressKey   = "private-address"
 	meshDNSKey          = "mesh-dns"
+	delegatesKey        = "delegates"
 	exportKey           = "export-to"
 	// exportPrefix and a namespace are the key for the Ingresses of that namespace.
 	exportPrefix = exportKey + "."
@@ -30,7 +31,7 @@ const (
 )
 
 // keys are all that are written out in full.
-var keys = []string{externalGatewaysKey, localGatewaysKey, externalInMeshKey, loopbackKey, privateAddressKey, meshDNSKey, exportKey}
+var keys = []string{externalGatewaysKey, localGatewaysKey, externalInMeshKey, loopbackKey, privateAddressKey, meshDNSKey, delegatesKey, exportKey}
 
 // retired lists keys that net-istio once knew, with what to do instead.
 var retired = map[string]string{
@@ -63,7 +64,7 @@ func ParseIstio(data map[string]string, clusterDomain, systemNamespace string) (
 		istio.Local = local
 	}
 	err := errors.Join(apart(istio), parseExternalInMesh(data, &istio), parseMeshDNS(data, &istio), parseExport(data, &istio),
-		parseLoopback(data, &istio), parsePrivateAddress(data, &istio))
+		parseLoopback(data, &istio), parsePrivateAddress(data, &istio), parseDelegates(data, &istio))
 	if err != nil {
 		return Istio{}, findings, err
 	}

@@ -92,6 +92,14 @@ func TestParseIstio(t *testing.T) {
 			want:     config.Istio{External: defaultExternal, Local: defaultLocal, MeshDNS: true},
 			findings: []string{"data.mesh-dns", "data.typo"},
 		},
+		"delegates": {
+			data: map[string]string{"delegates": " true\n"},
+			want: config.Istio{External: defaultExternal, Local: defaultLocal, Delegates: true},
+		},
+		"no delegates": {
+			data: map[string]string{"delegates": "false"},
+			want: config.Istio{External: defaultExternal, Local: defaultLocal},
+		},
 		"sidecars do not answer DNS": {
 			data: map[string]string{"mesh-dns": "false"},
 			want: config.Istio{External: defaultExternal, Local: defaultLocal},
@@ -162,6 +170,7 @@ func TestParseIstioRefuses(t *testing.T) {
 		"export to all and one":    {map[string]string{"export-to": "*, shop"}, "stands alone"},
 		"export to no namespace":   {map[string]string{"export-to": "shop,,bank"}, `"" is not the name of a namespace`},
 		"export of no namespace":   {map[string]string{"export-to.a_b": "shop"}, `"a_b" is not the name of a namespace`},
+		"delegates, perhaps":       {map[string]string{"delegates": "True"}, `delegates: "True" is neither "true" nor "false"`},
 		"a loopback, perhaps":      {map[string]string{"loopback": "yes"}, `neither "true" nor "false"`},
 		"another address":          {map[string]string{"private-address": "knative"}, `neither "mesh-only" nor "loopback"`},
 		"an address to nowhere":    {map[string]string{"loopback": "false", "private-address": "loopback"}, "leads nowhere"},

@@ -15,6 +15,9 @@ type Severity string
 const (
 	// Info changes no condition. It is told once, as an event.
 	Info Severity = "Info"
+	// Warning leaves a condition True and is told there: the object is served as it asks for, and
+	// somebody else who wants something of it is not.
+	Warning Severity = "Warning"
 	// Pending means that something is awaited which will wake us when it comes:
 	// the condition is Unknown.
 	Pending Severity = "Pending"
@@ -90,5 +93,5 @@ func compare(a, b Finding) int {
 }
 
 func rank(s Severity) int {
-	return slices.Index([]Severity{Invalid, Pending, Info}, s)
+	return slices.Index([]Severity{Invalid, Pending, Warning, Info}, s)
 }

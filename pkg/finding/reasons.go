@@ -28,6 +28,7 @@ const (
 	VisibilityUnknown      Reason = "VisibilityUnknown"
 	TLSHostUnknown         Reason = "TLSHostUnknown"
 	ExportToInvalid        Reason = "ExportToInvalid"
+	DelegateInvalid        Reason = "DelegateInvalid"
 )
 
 // Pending: something is awaited, its arrival wakes us.
@@ -38,6 +39,12 @@ const (
 	GatewayServiceMissing Reason = "GatewayServiceMissing"
 	HostNotServed         Reason = "HostNotServed"
 	TargetMissing         Reason = "TargetMissing"
+)
+
+// Warning: nothing of the object is touched, but somebody else does not get what he wants of it.
+const (
+	DelegateConflict Reason = "DelegateConflict"
+	DelegateMissing  Reason = "DelegateMissing"
 )
 
 // Info: worth knowing, told once.
@@ -85,12 +92,15 @@ func Catalogue() []Entry {
 		{VisibilityUnknown, Invalid, NetworkConfigured, "The visibility of a rule is neither ExternalIP nor ClusterLocal. The rule is not served."},
 		{TLSHostUnknown, Invalid, NetworkConfigured, "A TLS block names a host that no rule serves. Remove it, or add a rule."},
 		{ExportToInvalid, Invalid, NetworkConfigured, "The annotation net-mesh.dev/export-to is no list of namespaces. What config-istio says holds instead."},
+		{DelegateInvalid, Invalid, NetworkConfigured, "The annotation net-mesh.dev/delegate is neither \"true\" nor \"false\". Delegates are there until it is corrected."},
 		{ServiceMissing, Pending, NetworkConfigured, "The Service of a split does not exist yet, so requests fail there; if its port is given by name, the path is not served at all. Create the Service or correct the split."},
 		{SecretMissing, Pending, NetworkConfigured, "The Secret of a TLS block does not exist yet. Its hosts are not served over TLS until it does."},
 		{GatewayMissing, Pending, NetworkConfigured, "A Gateway of config-istio does not exist. Create it or correct config-istio."},
 		{GatewayServiceMissing, Pending, NetworkConfigured, "The Service of a gateway in config-istio does not exist. Create it or correct config-istio."},
 		{HostNotServed, Pending, NetworkConfigured, "No server of a Gateway of config-istio has a host, or no port of the gateway's Service leads to it. Correct the Gateway, its Service or config-istio."},
 		{TargetMissing, Pending, NetworkConfigured, "A path leads to a host that no Ingress serves, so requests fail there. Create the Route of that name, or correct what leads there."},
+		{DelegateConflict, Warning, NetworkConfigured, "A VirtualService delegates here, and Istio leaves out a route whose condition does not lie within what is delegated. Nothing else is touched. Have the VirtualService delegate more, or call the host itself."},
+		{DelegateMissing, Warning, NetworkConfigured, "A VirtualService delegates to a delegate of this Ingress that is not there, or is not told to its namespace, so Istio leaves its route out. Ask for delegates, or correct the name or the namespaces."},
 		{NoExternalEntry, Info, None, "No external gateway is configured: public hosts are served to callers inside the mesh only."},
 		{RouteShadowed, Info, None, "A path can never be reached because an earlier one matches the same requests."},
 		{MeshIgnoresRedirect, Info, None, "Redirects to HTTPS concern gateways; with none configured, callers inside the mesh are served directly."},

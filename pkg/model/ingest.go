@@ -35,6 +35,7 @@ func FromIngress(s snapshot.Snapshot) (Model, []finding.Finding) {
 		Annotations: keep(s.Ingress.Annotations, networking.IngressClassAnnotationKey),
 		Plain:       in.plain(),
 		ExportTo:    in.exportTo(),
+		Delegates:   in.delegates(),
 		Created:     s.Ingress.CreationTimestamp,
 	}
 	m.VirtualHosts = in.alias(in.virtualHosts())

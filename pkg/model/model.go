@@ -35,6 +35,8 @@ type Model struct {
 	// ExportTo are the namespaces whose sidecars are told the hosts of the mesh, sorted, or
 	// config.ExportAll. Nil: nothing is said.
 	ExportTo []string `json:"exportTo,omitempty"`
+	// Delegates: others want to delegate to the routes.
+	Delegates bool `json:"delegates,omitempty"`
 	// Rivals are the claims of other Ingresses to hosts of this one.
 	Rivals []Rival `json:"rivals,omitempty"`
 	// Created tells the older of two Ingresses; zero if the API server has not seen it.

@@ -118,6 +118,8 @@ func place(k Kind) string {
 		return "at the external gateways"
 	case Local:
 		return "at the local gateways"
+	case delegated:
+		return "for those who delegate"
 	}
 	return "in the mesh"
 }

@@ -27,6 +27,8 @@ func Decide(m model.Model, w snapshot.World) (Plan, []finding.Finding) {
 	d.listeners()
 	d.exposures()
 	d.records()
+	d.delegates()
+	d.checkRoots()
 	d.checkServed()
 	d.plan.Public = d.address(config.External)
 	d.plan.Private = d.address(config.Local)

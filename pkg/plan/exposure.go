@@ -105,14 +105,19 @@ func (d *decider) expose(kind Kind, entries []Entry, s share) {
 		Hash:   d.model.Hash,
 	}
 	if kind == Mesh {
-		e.ExportTo = d.model.ExportTo
-		if loopsBack(d.world.Config.Istio) {
-			e.Drops = []string{MarkHeader}
-		}
+		e.ExportTo, e.Drops = d.model.ExportTo, d.drops()
 	}
 	e.Name = exposureName(d.model.Name.Name, kind, d.plan.Exposures, s.first)
 	e.Digest = digest(e)[:16]
 	d.plan.Exposures = append(d.plan.Exposures, e)
+}
+
+// drops are request headers that sidecars send no further.
+func (d *decider) drops() []string {
+	if !loopsBack(d.world.Config.Istio) {
+		return nil
+	}
+	return []string{MarkHeader}
 }
 
 // share is a set of names with one set of routes; first is the full name it is

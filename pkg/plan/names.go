@@ -15,6 +15,7 @@ import (
 
 	"github.com/net-mesh/net-mesh/pkg/config"
 	"github.com/net-mesh/net-mesh/pkg/model"
+	"github.com/net-mesh/net-mesh/pkg/snapshot"
 )
 
 // exposureName is <ingress>-<kind>, net-istio's name, for the first Exposure of a
@@ -24,14 +25,33 @@ import (
 // ever, so a name that is taken gets more of the hash.
 func exposureName(ingress string, kind Kind, earlier []Exposure, host string) string {
 	var name string
-	hash := "-" + digest(host)
-	for _, part := range []string{"", hash[:9], hash[:17], hash} {
-		name = kmeta.ChildName(ingress, "-"+string(kind)+part)
+	for _, mark := range marks(host) {
+		name = kmeta.ChildName(ingress, "-"+string(kind)+mark)
 		if !slices.ContainsFunc(earlier, func(e Exposure) bool { return e.Name == name }) {
 			break
 		}
 	}
 	return name
+}
+
+// delegateName is <ingress>-delegate for the first host that the Ingress asks for, and carries a hash
+// of the host for others, as exposureName has it. Others write it into their VirtualServices, so it
+// depends on nothing else: neither on routes nor on whether the first host can be served.
+func delegateName(ingress string, first bool, earlier []Delegate, host string) string {
+	var name string
+	for i, mark := range marks(host) {
+		name = snapshot.DelegateName(ingress, mark)
+		if (i == 0) == first && !slices.ContainsFunc(earlier, func(e Delegate) bool { return e.Name == name }) {
+			break
+		}
+	}
+	return name
+}
+
+// marks tell the objects of an Ingress from one another: the first carries none.
+func marks(host string) [4]string {
+	hash := "-" + digest(host)
+	return [...]string{"", hash[:9], hash[:17], hash}
 }
 
 // listenerName is net-istio's name for the Gateway of an Ingress at a gateway

@@ -17,6 +17,7 @@ type Plan struct {
 	Listeners   []Listener `json:"listeners,omitempty"`
 	Copies      []Copy     `json:"copies,omitempty"`
 	Records     []Record   `json:"records,omitempty"`
+	Delegates   []Delegate `json:"delegates,omitempty"`
 	// Public and Private are what the Ingress publishes as its addresses.
 	Public    []Address  `json:"public"`
 	Private   []Address  `json:"private"`
@@ -91,6 +92,22 @@ type Exposure struct {
 	Hash string `json:"hash"`
 	// Digest identifies this very exposure; it changes with anything above.
 	Digest string `json:"digest"`
+}
+
+// Delegate is one host's set of routes without the host, for VirtualServices of others to
+// delegate to: those say for which hosts and at which entries. It becomes one VirtualService. Nobody
+// can ask for it by itself, so there is no proof of it.
+type Delegate struct {
+	// Name is that of the VirtualService.
+	Name string `json:"name"`
+	// Host is the full name of the one that is served alike.
+	Host string `json:"host"`
+	// ExportTo is that of the Exposures at MeshEntry.
+	ExportTo []string `json:"exportTo,omitempty"`
+	// Routes are in the order they are tried.
+	Routes []model.Route `json:"routes"`
+	// Drops are request headers that go no further.
+	Drops []string `json:"drops,omitempty"`
 }
 
 // Record is a set of names for which sidecars are to answer DNS, with addresses that lead to

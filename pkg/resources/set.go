@@ -63,6 +63,9 @@ func Render(p plan.Plan) Set {
 	for _, e := range p.Exposures {
 		set.VirtualServices = append(set.VirtualServices, virtualService(p, e))
 	}
+	for _, e := range p.Delegates {
+		set.VirtualServices = append(set.VirtualServices, delegate(p, e))
+	}
 	for _, r := range p.Records {
 		set.ServiceEntries = append(set.ServiceEntries, serviceEntry(p, r))
 	}

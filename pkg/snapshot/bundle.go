@@ -27,7 +27,8 @@ type Bundle struct {
 	// Unknown lists fields that no kind of ours has, so that they were ignored.
 	Unknown []UnknownField
 	// Rest holds the documents that Ignored names, in their order, as they were read: they play no
-	// part in a translation, but may matter to who looks at the whole mesh.
+	// part in a translation, but may matter to who looks at the whole mesh. With them are
+	// VirtualServices that do play one, because they delegate or are delegated to.
 	Rest []Document
 
 	services   map[types.NamespacedName]*corev1.Service
@@ -36,6 +37,9 @@ type Bundle struct {
 	configMaps map[types.NamespacedName]*corev1.ConfigMap
 	serverless map[types.NamespacedName]*v1alpha1.ServerlessService
 	claimants  map[string][]*v1alpha1.Ingress
+	// virtualServices are all that can be read, delegating those that delegate, by DelegateKey.
+	virtualServices map[types.NamespacedName]*istiov1.VirtualService
+	delegating      map[types.NamespacedName][]*istiov1.VirtualService
 	// origins says where ConfigMaps were written, since what is in them is judged
 	// only when they are used.
 	origins map[types.NamespacedName]string
@@ -69,6 +73,17 @@ func (b *Bundle) Secret(n types.NamespacedName) (*corev1.Secret, bool) {
 func (b *Bundle) Gateway(n types.NamespacedName) (*istiov1.Gateway, bool) {
 	g, ok := b.gateways[n]
 	return g, ok
+}
+
+// VirtualService implements Reader.
+func (b *Bundle) VirtualService(n types.NamespacedName) (*istiov1.VirtualService, bool) {
+	vs, ok := b.virtualServices[n]
+	return vs, ok
+}
+
+// Delegating implements Reader.
+func (b *Bundle) Delegating(delegateKey types.NamespacedName) []*istiov1.VirtualService {
+	return b.delegating[delegateKey]
 }
 
 // Serverless returns a ServerlessService. It plays no part in a translation, so it is not of

@@ -88,6 +88,9 @@ func readBundle(files []File, decode func(raw []byte, into any) error) (*Bundle,
 			serverless: map[types.NamespacedName]*v1alpha1.ServerlessService{},
 			claimants:  map[string][]*v1alpha1.Ingress{},
 			origins:    map[types.NamespacedName]string{},
+
+			virtualServices: map[types.NamespacedName]*istiov1.VirtualService{},
+			delegating:      map[types.NamespacedName][]*istiov1.VirtualService{},
 		},
 		ingresses: map[types.NamespacedName]*v1alpha1.Ingress{},
 		around:    map[types.NamespacedName]*v1alpha1.Ingress{},
@@ -130,6 +133,11 @@ func (r *reading) meet() {
 	for _, name := range slices.SortedFunc(maps.Keys(r.around), compareNames) {
 		r.bundle.claim(r.around[name])
 	}
+	for _, vs := range r.bundle.virtualServices {
+		for _, key := range Delegations(vs) {
+			r.bundle.delegating[key] = append(r.bundle.delegating[key], vs)
+		}
+	}
 }
 
 func (r *reading) add(doc []byte) error {
@@ -163,7 +171,9 @@ func (r *reading) add(doc []byte) error {
 			r.bundle.origins[nameOf(&head)] = r.at.prefix()
 			return keep(r, r.bundle.configMaps, kind, &corev1.ConfigMap{}, doc)
 		}
-		r.bundle.Ignored = append(r.bundle.Ignored, finding.Ref{Kind: kind, Namespace: head.Namespace, Name: head.Name})
+		if kind != "VirtualService.networking.istio.io" || !r.delegation(doc) {
+			r.bundle.Ignored = append(r.bundle.Ignored, finding.Ref{Kind: kind, Namespace: head.Namespace, Name: head.Name})
+		}
 		r.bundle.Rest = append(r.bundle.Rest, Document{Kind: kind, Name: nameOf(&head), Text: doc, Origin: r.at.prefix()})
 		return nil
 	}

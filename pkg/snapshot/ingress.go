@@ -18,6 +18,7 @@ import (
 //     all external ones too, which must not listen where it does,
 //   - other Ingresses that claim its hosts,
 //   - Ingresses to whose hosts its splits lead, with their Services, and so on,
+//   - VirtualServices of others that delegate to it, and what they delegate to,
 //   - of KServe's, the other components of the InferenceService and the Service of its name.
 func Ingress(r Reader, cfg config.Config, ing *v1alpha1.Ingress) Snapshot {
 	rec := Record(r)
@@ -39,6 +40,7 @@ func Ingress(r Reader, cfg config.Config, ing *v1alpha1.Ingress) Snapshot {
 	w.Outside = outside(rec, cfg, ing, w.Local)
 	w.Neighbours = neighbours(rec, cfg, ing)
 	w.Alias = alias(rec, cfg, ing)
+	w.Roots = roots(rec, ing)
 	w.Refs, w.HostKeys, w.TargetKeys = rec.Refs(), rec.HostKeys(), rec.TargetKeys()
 	return Snapshot{Ingress: ing, Targets: found, World: w}
 }

@@ -16,6 +16,11 @@ type Reader interface {
 	// Gateway returns Gateways that others wrote, such as the shared ones that
 	// config-istio names.
 	Gateway(types.NamespacedName) (*istiov1.Gateway, bool)
+	// VirtualService returns those of others, and our own.
+	VirtualService(types.NamespacedName) (*istiov1.VirtualService, bool)
+	// Delegating returns the VirtualServices of which this DelegateKey is among their
+	// Delegations, in any order.
+	Delegating(delegateKey types.NamespacedName) []*istiov1.VirtualService
 	// Claimants returns the Ingresses that claim a host of this HostKey, in any order.
 	Claimants(hostKey string) []*v1alpha1.Ingress
 }

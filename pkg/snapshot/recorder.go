@@ -46,6 +46,13 @@ func (r *Recorder) Gateway(name types.NamespacedName) (*istiov1.Gateway, bool) {
 	return g, found
 }
 
+// VirtualService implements Reader.
+func (r *Recorder) VirtualService(name types.NamespacedName) (*istiov1.VirtualService, bool) {
+	vs, found := r.Reader.VirtualService(name)
+	r.note(istiov1.SchemeGroupVersion.String(), "VirtualService", name, found)
+	return vs, found
+}
+
 // Claimants implements Reader.
 func (r *Recorder) Claimants(hostKey string) []*v1alpha1.Ingress {
 	r.keys[hostKey] = struct{}{}

@@ -40,6 +40,9 @@ type World struct {
 	// Alias is the InferenceService of KServe whose abbreviated names the Ingress serves too;
 	// empty: none.
 	Alias types.NamespacedName
+	// Roots are VirtualServices of others that delegate to this Ingress, or try to, by name. Whoever
+	// comes to do so, or ceases to, has to wake it: DelegateKeys says how they are found.
+	Roots []Root
 	// Refs names everything that was looked at, found or not: exactly these are
 	// to be watched.
 	Refs []Ref

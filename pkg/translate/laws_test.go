@@ -39,7 +39,7 @@ func TestLaws(t *testing.T) {
 func breaches(r translate.Result) []string {
 	out := refusals(r.Objects)
 	claimed, names := map[string]bool{}, map[string]bool{}
-	for i, vs := range r.Objects.VirtualServices {
+	for i, vs := range exposed(r.Objects.VirtualServices) {
 		say := func(format string, args ...any) {
 			out = append(out, vs.Name+": "+fmt.Sprintf(format, args...))
 		}
@@ -85,7 +85,7 @@ func breaches(r translate.Result) []string {
 			say("%s", broken)
 		}
 	}
-	out = append(out, recordBreaches(r)...)
+	out = append(append(out, recordBreaches(r)...), delegateBreaches(r)...)
 	for _, s := range slices.Concat(r.Objects.Secrets, r.Objects.SharedSecrets) {
 		if s.From.Namespace != r.Model.Name.Namespace {
 			out = append(out, "Secret "+s.From.String()+" of another namespace is copied")

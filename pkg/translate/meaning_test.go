@@ -157,7 +157,7 @@ func sameRoute(want model.Route, got *v1alpha3.HTTPRoute) bool {
 func interpret(set resources.Set, p plan.Plan, kind plan.Kind, q model.Request) *v1alpha3.HTTPRoute {
 	var best []*v1alpha3.HTTPRoute
 	length := -1
-	for i, vs := range set.VirtualServices {
+	for i, vs := range exposed(set.VirtualServices) {
 		if p.Exposures[i].Kind != kind {
 			continue
 		}

@@ -174,7 +174,7 @@ func asISVC(t *testing.T, h heard, i isvc) {
 
 // meets calls from namespace clients until each of some Services of namespace apps has been asked by who it should,
 // and tells whether a gateway was on the way.
-func meets(t *testing.T, m lab.Mesh, url string, callers map[string]string) (throughGateway bool) {
+func meets(t *testing.T, m lab.Mesh, url string, callers map[string]string, args ...string) (throughGateway bool) {
 	t.Helper()
 	at := []lab.Place{{Namespace: "clients", Selector: "app=caller"}, {Namespace: "istio-system", Selector: "istio=ingressgateway"}, {Namespace: "knative-serving", Selector: "app=activator"}}
 	for service := range callers {
@@ -182,7 +182,7 @@ func meets(t *testing.T, m lab.Mesh, url string, callers map[string]string) (thr
 	}
 	var hops []lab.Hop
 	eventually(t, fmt.Sprintf("%s to be asked by %v", url, callers), func(ctx context.Context) error {
-		a, err := m.Call(ctx, "clients", url)
+		a, err := m.Call(ctx, "clients", url, args...)
 		if err != nil || a.Code != 200 {
 			return fmt.Errorf("got %d %.200s (%w), want 200", a.Code, a.Body, err)
 		}
@@ -219,3 +219,34 @@ const gatewayID = "spiffe://cluster.local/ns/istio-system/sa/istio-ingressgatewa
 
 // account is the identity of one of the Services.
 func account(service string) string { return "spiffe://cluster.local/ns/apps/sa/" + service }
+
+func to(host string, args ...string) lab.Request {
+	return lab.Request{URL: "http://" + host + "/", Args: args}
+}
+
+// bothRevisions are met among sixty requests, of which one of three or so goes to the second.
+func bothRevisions(t *testing.T, m lab.Mesh, from string, request lab.Request) {
+	t.Helper()
+	requests := make([]lab.Request, 60)
+	for i := range requests {
+		requests[i] = request
+	}
+	eventually(t, fmt.Sprintf("both revisions to be met by %s %q", request.URL, request.Args), func(ctx context.Context) error {
+		got, err := m.CallAll(ctx, from, requests)
+		if err != nil {
+			return err
+		}
+		met := map[string]int{}
+		for _, a := range got {
+			for _, one := range []string{fromA, fromB} {
+				if strings.Contains(a.Body, one) {
+					met[one]++
+				}
+			}
+		}
+		if met[fromA]+met[fromB] != len(got) || met[fromA] == 0 || met[fromB] == 0 {
+			return fmt.Errorf("%v of %d", met, len(got))
+		}
+		return nil
+	})
+}

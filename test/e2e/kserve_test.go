@@ -54,10 +54,6 @@ func TestKServe(t *testing.T) {
 	}
 }
 
-func to(host string, args ...string) lab.Request {
-	return lab.Request{URL: "http://" + host + "/", Args: args}
-}
-
 // inference is answered by a component of its first name's, with KServe's headers, wherever it is called from.
 func inference(t *testing.T, m lab.Mesh, i isvc, component string) {
 	t.Helper()
@@ -176,39 +172,12 @@ func canaries(t *testing.T, m lab.Mesh) {
 		t.Fatal(err)
 	}
 	for _, host := range []string{i.full(), "canary.apps"} {
-		bothRevisions(t, m, host)
+		bothRevisions(t, m, "clients", to(host))
 	}
 	if a := answers(t, m, "http://prev-canary-predictor.apps.svc.cluster.local/"); !strings.Contains(a.Body, fromA) {
 		t.Errorf("the tag's host answers %q, want %q", a.Body, fromA)
 	}
 	lost(t, "while a share was given", stop())
-}
-
-// bothRevisions are met among sixty requests, of which one of three or so goes to the second.
-func bothRevisions(t *testing.T, m lab.Mesh, host string) {
-	t.Helper()
-	requests := make([]lab.Request, 60)
-	for i := range requests {
-		requests[i] = to(host)
-	}
-	eventually(t, "both revisions to be met by "+host, func(ctx context.Context) error {
-		got, err := m.CallAll(ctx, "clients", requests)
-		if err != nil {
-			return err
-		}
-		met := map[string]int{}
-		for _, a := range got {
-			for _, from := range []string{fromA, fromB} {
-				if strings.Contains(a.Body, from) {
-					met[from]++
-				}
-			}
-		}
-		if met[fromA]+met[fromB] != len(got) || met[fromA] == 0 || met[fromB] == 0 {
-			return fmt.Errorf("%v of %d", met, len(got))
-		}
-		return nil
-	})
 }
 
 func protocols(t *testing.T, m lab.Mesh) {

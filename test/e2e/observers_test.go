@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	netv1alpha1 "knative.dev/networking/pkg/apis/networking/v1alpha1"
-	"knative.dev/pkg/apis"
 
 	"github.com/net-mesh/net-mesh/test/lab"
 )
@@ -41,33 +40,6 @@ func meshOnly(t *testing.T) lab.Mesh {
 	m := theMesh(t)
 	deployBackends(t, m)
 	return m
-}
-
-// comes waits until a condition of an Ingress has a status and a reason, and returns its message.
-func comes(t *testing.T, m lab.Mesh, name string, condition apis.ConditionType, status, reason string) (message string) {
-	t.Helper()
-	eventually(t, fmt.Sprintf("%s of %s to be %s %s", condition, name, status, reason), func(ctx context.Context) error {
-		c, err := conditionOf(ctx, m, name, condition)
-		if err == nil && (string(c.Status) != status || c.Reason != reason) {
-			err = fmt.Errorf("it is %+v", c)
-		}
-		message = c.GetMessage()
-		return err
-	})
-	return message
-}
-
-func conditionOf(ctx context.Context, m lab.Mesh, name string, condition apis.ConditionType) (*apis.Condition, error) {
-	list, err := ingresses(ctx, m, "apps")
-	if err != nil {
-		return nil, err
-	}
-	for i := range list {
-		if c := list[i].Status.GetCondition(condition); list[i].Name == name && c != nil && list[i].Status.ObservedGeneration == list[i].Generation {
-			return c, nil
-		}
-	}
-	return nil, fmt.Errorf("Ingress %s says nothing of %s", name, condition)
 }
 
 // observers sets their number, and waits for it.

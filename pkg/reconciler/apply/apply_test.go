@@ -170,6 +170,11 @@ func TestSync(t *testing.T) {
 			writes: []string{"create virtualservices apps/b", "update virtualservices apps/a"}, hosts: []string{"hello.example.com"}},
 		{name: "do not keep a host that is not asked for", have: []runtime.Object{vs("a", hosts("gone.com", "x.com"))}, want: []*istiov1.VirtualService{vs("a")},
 			writes: []string{"update virtualservices apps/a"}, hosts: []string{"hello.example.com", "x.com"}},
+		{name: "keep a delegate that is no longer wanted", have: []runtime.Object{vs("old", hosts(), gateways())}, want: []*istiov1.VirtualService{vs("a")},
+			writes: []string{"create virtualservices apps/a"}, stale: []string{"old"}},
+		{name: "a delegate that is wanted stands in nobody's way", have: []runtime.Object{vs("a", gateways("mesh")), vs("old", gateways("ns/old"))},
+			want:  []*istiov1.VirtualService{vs("a", gateways("ns/gateway")), vs("d", hosts(), gateways())},
+			stale: []string{"old"}, writes: []string{"create virtualservices apps/d", "update virtualservices apps/a"}, access: []string{"ns/gateway", "mesh"}},
 		{name: "do not keep hosts of net-istio", have: []runtime.Object{vs("a", hosts("x.com"), asNetIstio)}, want: []*istiov1.VirtualService{vs("a")},
 			writes: []string{"update virtualservices apps/a"}, hosts: []string{"hello.example.com"}},
 	} {

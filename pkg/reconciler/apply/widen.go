@@ -103,12 +103,16 @@ func limitsGateways(v *istiov1.VirtualService) bool {
 
 func hostsOf(v *istiov1.VirtualService) []string { return v.Spec.Hosts }
 
+// gatewaysOf are none of a delegate: it is served where those are that delegate to it.
 func gatewaysOf(v *istiov1.VirtualService) []string {
-	if len(v.Spec.Gateways) == 0 {
+	if len(v.Spec.Gateways) == 0 && !isDelegate(v) {
 		return []string{meshGateway}
 	}
 	return v.Spec.Gateways
 }
+
+// isDelegate recognises a VirtualService by which others delegate, as Istio does.
+func isDelegate(v *istiov1.VirtualService) bool { return len(v.Spec.Hosts) == 0 }
 
 // free lists the names that no wanted object claims.
 func free(names []string, wanted []*istiov1.VirtualService, of func(*istiov1.VirtualService) []string) []string {

@@ -15,10 +15,14 @@ import (
 
 // withdraw takes away of what is stale all that need not wait for a proof, whatever else
 // is awaited: hosts that are not asked for any more or that another owner has, and what
-// stands in the way of the proof. A host that only moves, say from a gateway to the mesh, stays.
+// stands in the way of the proof. A host that only moves, say from a gateway to the mesh, stays. So
+// does a delegate, which has no hosts and is in nobody's way: others may still delegate to it.
 func (w *Writer) withdraw(ctx context.Context, owner Owner, set resources.Set, c *Changes) error {
 	return errors.Join(
 		w.virtualServices.shrink(ctx, owner, c, w.virtualServices.stale(owner, set.VirtualServices), func(old *istiov1.VirtualService) (*istiov1.VirtualService, bool) {
+			if isDelegate(old) {
+				return old, true
+			}
 			next := old.DeepCopy()
 			next.Spec.Hosts = allowed(old.Spec.Hosts, gatewaysOf(old), set)
 			return next, len(next.Spec.Hosts) > 0 && !superseded(old, set.VirtualServices)

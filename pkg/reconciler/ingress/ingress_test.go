@@ -25,9 +25,10 @@ import (
 // Both gateways of the shipped configuration; none for cluster-local hosts, nor anything in place of
 // it; and sidecars that answer DNS.
 var (
-	gateways = map[string]string{}
-	halfMesh = map[string]string{"local-gateways": "[]", "loopback": "false"}
-	named    = map[string]string{"external-in-mesh": "true", "mesh-dns": "true"}
+	gateways   = map[string]string{}
+	halfMesh   = map[string]string{"local-gateways": "[]", "loopback": "false"}
+	named      = map[string]string{"external-in-mesh": "true", "mesh-dns": "true"}
+	delegating = map[string]string{"delegates": "true"}
 )
 
 // seen stands in for the data plane.
@@ -93,6 +94,24 @@ func TestReconcile(t *testing.T) {
 		name: "a name that is not asked for any more goes when all is proven", world: "named", config: gateways, seen: proven,
 		deletes: []clientgotesting.DeleteActionImpl{deletion("networking.istio.io", "serviceentries", "apps", "hello-dns")},
 		events:  []string{"Normal Deleted Deleted ServiceEntry apps/hello-dns"},
+	}, {
+		name: "delegates are written when they are asked for, and nothing else changes", world: "steady", config: delegating, seen: proven,
+		creates: "objects-delegate", events: []string{"Normal Created Created VirtualService apps/hello-delegate"},
+	}, {
+		name: "one that is there and wanted stays as it is", world: "delegated", config: delegating, seen: waiting,
+	}, {
+		name: "one that is not asked for any more goes when all is proven", world: "delegated", config: gateways, seen: proven,
+		deletes: []clientgotesting.DeleteActionImpl{deletion("networking.istio.io", "virtualservices", "apps", "hello-delegate")},
+		events:  []string{"Normal Deleted Deleted VirtualService apps/hello-delegate"},
+	}, {
+		name: "and not before", world: "delegated", config: gateways, seen: proven, gate: shut{},
+	}, {
+		name: "a delegate that somebody wants is told of, and Ready stays", world: "rooted", config: gateways, seen: waiting, status: "rooted-status",
+		events: []string{"Warning DelegateMissing " + wanting},
+	}, {
+		name: "once, and not each time", world: "rooted-told", config: gateways, seen: waiting,
+	}, {
+		name: "and no longer when nobody does", world: "unrooted", config: gateways, seen: waiting, status: "ready",
 	}, {
 		name: "what a new Ingress awaits since a moment is not told of yet", world: "new", config: gateways, seen: begun,
 		creates: "objects",
@@ -278,6 +297,10 @@ func TestReconcile(t *testing.T) {
 		TableTest{tr}.Test(t, gated(row.config, row.seen, row.gate))
 	}
 }
+
+// wanting is told of the root of testdata.
+const wanting = `VirtualService clients/models spec.http[0] delegates to apps/hello-delegate, which is not there, so Istio leaves this route out; ` +
+	`ask for it by the annotation net-mesh.dev/delegate: "true" of the Service, Route or DomainMapping of Ingress apps/hello, or by delegates: "true" in config-istio, or remove the route`
 
 // shut holds back.
 type shut struct{}

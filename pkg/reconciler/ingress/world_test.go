@@ -74,6 +74,9 @@ func gated(istio map[string]string, data observer, gate gate) Factory {
 		if err := fakeingressinformer.Get(ctx).Informer().AddIndexers(listers.Indexers()); err != nil {
 			t.Fatal(err)
 		}
+		if err := services.Informer().AddIndexers(listers.RootIndexers()); err != nil {
+			t.Fatal(err)
+		}
 		for _, o := range row.Objects {
 			var err error
 			switch o.(type) {
@@ -105,7 +108,8 @@ func gated(istio map[string]string, data observer, gate gate) Factory {
 		r := &Reconciler{
 			reader: listers.Reader{
 				Services: fakeserviceinformer.Get(ctx).Lister(), Secrets: secrets.Lister(), Gateways: gateways.Lister(),
-				Ingresses: fakeingressinformer.Get(ctx).Informer().GetIndexer(),
+				Ingresses:       fakeingressinformer.Get(ctx).Informer().GetIndexer(),
+				VirtualServices: services.Informer().GetIndexer(),
 			},
 			writer: apply.NewWriter(kube, mesh, apply.Caches{
 				Secrets: secrets.Informer().GetIndexer(), Gateways: gateways.Informer().GetIndexer(),

@@ -21,8 +21,8 @@ type Reader struct {
 	Services core.ServiceLister
 	Secrets  core.SecretLister
 	Gateways istio.GatewayLister
-	// Ingresses must have been given Indexers.
-	Ingresses cache.Indexer
+	// Ingresses must have been given Indexers, VirtualServices RootIndexers.
+	Ingresses, VirtualServices cache.Indexer
 }
 
 var _ snapshot.Reader = Reader{}
@@ -42,29 +42,53 @@ func (r Reader) Gateway(n types.NamespacedName) (*istiov1.Gateway, bool) {
 	return found(r.Gateways.Gateways(n.Namespace).Get(n.Name))
 }
 
+// VirtualService implements snapshot.Reader.
+func (r Reader) VirtualService(n types.NamespacedName) (*istiov1.VirtualService, bool) {
+	item, there, err := r.VirtualServices.GetByKey(n.String())
+	if err != nil || !there {
+		return nil, false
+	}
+	return item.(*istiov1.VirtualService), true
+}
+
+// Delegating implements snapshot.Reader.
+func (r Reader) Delegating(delegateKey types.NamespacedName) []*istiov1.VirtualService {
+	return by[*istiov1.VirtualService](r.VirtualServices, delegateIndex, delegateKey.String())
+}
+
 // Claimants implements snapshot.Reader.
-func (r Reader) Claimants(hostKey string) []*v1alpha1.Ingress { return r.by(hostIndex, hostKey) }
+func (r Reader) Claimants(hostKey string) []*v1alpha1.Ingress {
+	return by[*v1alpha1.Ingress](r.Ingresses, hostIndex, hostKey)
+}
 
 // Leading returns the Ingresses that may lead to a host of this HostKey, in any order.
-func (r Reader) Leading(hostKey string) []*v1alpha1.Ingress { return r.by(targetIndex, hostKey) }
+func (r Reader) Leading(hostKey string) []*v1alpha1.Ingress {
+	return by[*v1alpha1.Ingress](r.Ingresses, targetIndex, hostKey)
+}
 
-func (r Reader) by(index, key string) []*v1alpha1.Ingress {
-	items, err := r.Ingresses.ByIndex(index, key)
+// Delegated returns the Ingresses of whose delegates this is the DelegateKey, in any order.
+func (r Reader) Delegated(delegateKey types.NamespacedName) []*v1alpha1.Ingress {
+	return by[*v1alpha1.Ingress](r.Ingresses, delegateIndex, delegateKey.String())
+}
+
+func by[T any](cached cache.Indexer, index, key string) []T {
+	items, err := cached.ByIndex(index, key)
 	if err != nil {
-		panic(fmt.Sprintf("listers: the cache of Ingresses was not given its index: %v", err))
+		panic(fmt.Sprintf("listers: a cache was not given its index: %v", err))
 	}
-	out := make([]*v1alpha1.Ingress, 0, len(items))
+	out := make([]T, 0, len(items))
 	for _, item := range items {
-		out = append(out, item.(*v1alpha1.Ingress))
+		out = append(out, item.(T))
 	}
 	return out
 }
 
-// Indexes that list the Ingresses that claim a host, and those that lead to it, without
-// looking at all others.
+// Indexes that list the Ingresses that claim a host, those that lead to it, and those to which
+// VirtualServices may delegate, and the VirtualServices that do so, without looking at all others.
 const (
-	hostIndex   = "net-mesh.dev/host"
-	targetIndex = "net-mesh.dev/target"
+	hostIndex     = "net-mesh.dev/host"
+	targetIndex   = "net-mesh.dev/target"
+	delegateIndex = "net-mesh.dev/delegate"
 )
 
 // Indexers are those that a cache of Ingresses needs for a Reader, from the start.
@@ -74,7 +98,26 @@ func Indexers() cache.Indexers {
 			return snapshot.HostKeys(snapshot.Claims(o.(*v1alpha1.Ingress))), nil
 		},
 		targetIndex: func(o any) ([]string, error) { return snapshot.TargetKeys(o.(*v1alpha1.Ingress)), nil },
+		delegateIndex: func(o any) ([]string, error) {
+			ing := o.(*v1alpha1.Ingress)
+			return named(snapshot.DelegateKeys(types.NamespacedName{Namespace: ing.Namespace, Name: ing.Name})), nil
+		},
 	}
+}
+
+// RootIndexers are those that a cache of VirtualServices needs for a Reader, from the start.
+func RootIndexers() cache.Indexers {
+	return cache.Indexers{delegateIndex: func(o any) ([]string, error) {
+		return named(snapshot.Delegations(o.(*istiov1.VirtualService))), nil
+	}}
+}
+
+func named(keys []types.NamespacedName) []string {
+	out := make([]string, 0, len(keys))
+	for _, key := range keys {
+		out = append(out, key.String())
+	}
+	return out
 }
 
 // found drops the error: a cache knows only one, that it has no such object.

@@ -22,7 +22,7 @@ func tell(ctx context.Context, ing *v1alpha1.Ingress, findings []finding.Finding
 		return
 	}
 	for _, on := range []finding.Condition{finding.NetworkConfigured, finding.LoadBalancerReady, finding.None} {
-		relevant := slices.DeleteFunc(slices.Clone(findings), func(f finding.Finding) bool { return place(f) != on })
+		relevant := slices.DeleteFunc(slices.Clone(findings), func(f finding.Finding) bool { return f.Condition() != on })
 		told, more := finding.Told(messages(relevant))
 		for _, message := range told {
 			i := slices.IndexFunc(relevant, func(f finding.Finding) bool { return finding.Bound(f.Message, finding.MostBytes) == message })
@@ -39,16 +39,8 @@ func tell(ctx context.Context, ing *v1alpha1.Ingress, findings []finding.Finding
 // moreFindings is the reason of the event that counts what is not told.
 const moreFindings = "MoreFindings"
 
-// place is the condition that tells of a finding.
-func place(f finding.Finding) finding.Condition {
-	if f.Severity() == finding.Info {
-		return finding.None
-	}
-	return f.Condition()
-}
-
 func kind(f finding.Finding) string {
-	if f.Severity() == finding.Invalid {
+	if f.Severity() == finding.Invalid || f.Severity() == finding.Warning {
 		return corev1.EventTypeWarning
 	}
 	return corev1.EventTypeNormal

@@ -70,7 +70,7 @@ func Untold(ing *v1alpha1.Ingress, r translate.Result, c apply.Changes) bool {
 // are kept; who lost a gateway that served has neither.
 func servedBefore(ing *v1alpha1.Ingress, findings []finding.Finding, p plan.Plan, c apply.Changes) bool {
 	return Serving(ing) && len(p.Yields) == 0 && oldWay(ing, findings, p, c) && !slices.ContainsFunc(findings, func(f finding.Finding) bool {
-		return f.Severity() != finding.Info && !ofGateway(f)
+		return (f.Severity() == finding.Invalid || f.Severity() == finding.Pending) && !ofGateway(f)
 	})
 }
 
@@ -205,11 +205,12 @@ func await(conditions apis.ConditionManager, serving bool, waiting []string) {
 	conditions.MarkUnknown(v1alpha1.IngressConditionLoadBalancerReady, AwaitingProof, "%s", message)
 }
 
-// mark shows the gravest findings of a condition; it returns false when none affect it.
+// mark shows the gravest findings of a condition; it returns false when none affect it. One that
+// others cause, and that takes nothing from the Ingress, leaves it True.
 // before: what they say is missing was not needed until now, and is not for what serves.
 func mark(conditions apis.ConditionManager, all []finding.Finding, on finding.Condition, before bool) bool {
 	relevant := slices.DeleteFunc(slices.Clone(all), func(f finding.Finding) bool {
-		return f.Condition() != on || f.Severity() == finding.Info
+		return f.Condition() != on
 	})
 	if len(relevant) == 0 {
 		return false
@@ -219,7 +220,11 @@ func mark(conditions apis.ConditionManager, all []finding.Finding, on finding.Co
 		conditions.MarkFalse(apis.ConditionType(on), string(gravest.Reason), "%s", message)
 		return true
 	}
-	if before {
+	switch {
+	case gravest.Severity() == finding.Warning:
+		conditions.MarkTrueWithReason(apis.ConditionType(on), string(gravest.Reason), "%s", message)
+		return true
+	case before:
 		conditions.MarkTrueWithReason(apis.ConditionType(on), string(gravest.Reason), "Served as before. %s", message)
 		return true
 	}

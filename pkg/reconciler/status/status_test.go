@@ -265,6 +265,36 @@ func TestUntold(t *testing.T) {
 	}
 }
 
+// TestAWarningLeavesReady: what somebody else does not get is told, as an event once, and the Ingress is
+// as it was; beside what is wrong it is told there.
+func TestAWarningLeavesReady(t *testing.T) {
+	recorder := record.NewFakeRecorder(10)
+	ctx := controller.WithEventRecorder(t.Context(), recorder)
+	warning := finding.Finding{Reason: finding.DelegateConflict, Message: "somebody delegates"}
+	ing := served(gateway)
+	for range 2 {
+		Write(ctx, ing, translate.Result{Plan: gateway, Findings: []finding.Finding{warning}}, apply.Changes{}, proven)
+		expect(t, ing, v1alpha1.IngressConditionNetworkConfigured, "True DelegateConflict")
+		expect(t, ing, v1alpha1.IngressConditionReady, "True ")
+	}
+	if len(recorder.Events) != 1 {
+		t.Errorf("%d events", len(recorder.Events))
+	}
+	if got, want := <-recorder.Events, "Warning DelegateConflict somebody delegates"; got != want {
+		t.Errorf("event %q, want %q", got, want)
+	}
+	Write(ctx, ing, translate.Result{Plan: gateway, Findings: []finding.Finding{pending, warning}}, apply.Changes{}, proven)
+	expect(t, ing, v1alpha1.IngressConditionNetworkConfigured, "Unknown SecretMissing")
+	if got := ing.Status.GetCondition(v1alpha1.IngressConditionNetworkConfigured).Message; !strings.Contains(got, warning.Message) {
+		t.Errorf("message %q lacks %q", got, warning.Message)
+	}
+	moving := served(meshed)
+	Write(ctx, moving, translate.Result{Plan: gateway, Findings: []finding.Finding{lost, warning}}, apply.Changes{}, awaited)
+	expect(t, moving, v1alpha1.IngressConditionNetworkConfigured, "True GatewayMissing")
+	Write(ctx, ing, translate.Result{Plan: gateway}, apply.Changes{}, proven)
+	expect(t, ing, v1alpha1.IngressConditionNetworkConfigured, "True ")
+}
+
 func TestFindingsAreToldOnce(t *testing.T) {
 	recorder := record.NewFakeRecorder(10)
 	ctx := controller.WithEventRecorder(t.Context(), recorder)
