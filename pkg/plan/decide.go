@@ -28,6 +28,7 @@ func Decide(m model.Model, w snapshot.World) (Plan, []finding.Finding) {
 	d.exposures()
 	d.records()
 	d.checkServed()
+	d.checkOthers()
 	d.plan.Public = d.address(config.External)
 	d.plan.Private = d.address(config.Local)
 	d.probes()

@@ -88,6 +88,9 @@ func readBundle(files []File, decode func(raw []byte, into any) error) (*Bundle,
 			serverless: map[types.NamespacedName]*v1alpha1.ServerlessService{},
 			claimants:  map[string][]*v1alpha1.Ingress{},
 			origins:    map[types.NamespacedName]string{},
+
+			virtualServices: map[types.NamespacedName]*istiov1.VirtualService{},
+			inMesh:          map[string][]*istiov1.VirtualService{},
 		},
 		ingresses: map[types.NamespacedName]*v1alpha1.Ingress{},
 		around:    map[types.NamespacedName]*v1alpha1.Ingress{},
@@ -116,7 +119,7 @@ func readBundle(files []File, decode func(raw []byte, into any) error) (*Bundle,
 	return r.bundle, nil
 }
 
-// meet lists the Ingresses, and who claims which hosts.
+// meet lists the Ingresses, and who claims which hosts, or names them.
 func (r *reading) meet() {
 	for _, name := range slices.SortedFunc(maps.Keys(r.ingresses), compareNames) {
 		ing := r.ingresses[name]
@@ -129,6 +132,12 @@ func (r *reading) meet() {
 	}
 	for _, name := range slices.SortedFunc(maps.Keys(r.around), compareNames) {
 		r.bundle.claim(r.around[name])
+	}
+	for _, name := range slices.SortedFunc(maps.Keys(r.bundle.virtualServices), compareNames) {
+		vs := r.bundle.virtualServices[name]
+		for _, key := range MeshHostKeys(vs) {
+			r.bundle.inMesh[key] = append(r.bundle.inMesh[key], vs)
+		}
 	}
 }
 
@@ -158,6 +167,9 @@ func (r *reading) add(doc []byte) error {
 		return keep(r, r.bundle.serverless, kind, &v1alpha1.ServerlessService{}, doc)
 	case "Gateway.networking.istio.io":
 		return keep(r, r.bundle.gateways, kind, &istiov1.Gateway{}, doc)
+	case "VirtualService.networking.istio.io":
+		r.bundle.Rest = append(r.bundle.Rest, Document{Kind: kind, Name: nameOf(&head), Text: doc, Origin: r.at.prefix()})
+		return keep(r, r.bundle.virtualServices, kind, &istiov1.VirtualService{}, doc)
 	default:
 		if kind == "ConfigMap" && (head.Name == config.IstioConfigMap || head.Name == config.NetworkConfigMap) {
 			r.bundle.origins[nameOf(&head)] = r.at.prefix()

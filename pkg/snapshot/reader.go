@@ -18,4 +18,7 @@ type Reader interface {
 	Gateway(types.NamespacedName) (*istiov1.Gateway, bool)
 	// Claimants returns the Ingresses that claim a host of this HostKey, in any order.
 	Claimants(hostKey string) []*v1alpha1.Ingress
+	// VirtualServices returns those for sidecars, of whoever, that name a host of this HostKey, in
+	// any order.
+	VirtualServices(hostKey string) []*istiov1.VirtualService
 }

@@ -75,6 +75,7 @@ func newController(ctx context.Context, cmw configmap.Watcher, meters metric.Met
 		Secrets:   secretinformer.Get(ctx).Lister(),
 		Gateways:  client.Gateways(ctx).Lister(),
 		Ingresses: ingressinformer.Get(ctx).Informer().GetIndexer(),
+		Mesh:      client.VirtualServices(ctx).Informer().GetIndexer(),
 	}
 	r := &Reconciler{
 		reader: reader,
@@ -85,7 +86,8 @@ func newController(ctx context.Context, cmw configmap.Watcher, meters metric.Met
 			VirtualServices:  client.VirtualServices(ctx).Informer().GetIndexer(),
 			ServiceEntries:   client.ServiceEntries(ctx).Informer().GetIndexer(),
 		}),
-		statuses: networkingclient.Get(ctx).NetworkingV1alpha1(),
+		statuses:  networkingclient.Get(ctx).NetworkingV1alpha1(),
+		meshHosts: newMeshHosts(),
 	}
 	mine := reconciler.AnnotationFilterFunc(networking.IngressClassAnnotationKey, Class, false)
 	ingresses := ingressinformer.Get(ctx).Informer()
@@ -112,6 +114,7 @@ func newController(ctx context.Context, cmw configmap.Watcher, meters metric.Met
 	wake := func(ing *v1alpha1.Ingress) { impl.Enqueue(ing) }
 	handle(ingresses, neighbours(reader.Claimants, wake))
 	handle(ingresses, heads(reader.Leading, wake))
+	handle(client.VirtualServices(ctx).Informer(), r.meshHosts.handler(impl.EnqueueKey))
 	handle(sliceinformer.Get(ctx).Informer(), checker.Handler())
 	return impl
 }
@@ -134,6 +137,9 @@ func prepare(ctx context.Context, secrets cache.SharedIndexInformer) error {
 		return err
 	}
 	if err := ingressinformer.Get(ctx).Informer().AddIndexers(listers.Indexers()); err != nil {
+		return err
+	}
+	if err := client.VirtualServices(ctx).Informer().AddIndexers(listers.MeshIndexers()); err != nil {
 		return err
 	}
 	return apply.AddIndexes(secrets, client.Gateways(ctx).Informer(),

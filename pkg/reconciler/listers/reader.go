@@ -23,6 +23,8 @@ type Reader struct {
 	Gateways istio.GatewayLister
 	// Ingresses must have been given Indexers.
 	Ingresses cache.Indexer
+	// Mesh is the cache of VirtualServices, and must have been given MeshIndexers.
+	Mesh cache.Indexer
 }
 
 var _ snapshot.Reader = Reader{}
