@@ -168,6 +168,9 @@ func (r *reading) add(doc []byte) error {
 	case "Gateway.networking.istio.io":
 		return keep(r, r.bundle.gateways, kind, &istiov1.Gateway{}, doc)
 	case "VirtualService.networking.istio.io":
+		if _, there := r.bundle.virtualServices[nameOf(&head)]; there && r.served {
+			return nil // it is as it is written in the documents over the cluster
+		}
 		r.bundle.Rest = append(r.bundle.Rest, Document{Kind: kind, Name: nameOf(&head), Text: doc, Origin: r.at.prefix()})
 		return keep(r, r.bundle.virtualServices, kind, &istiov1.VirtualService{}, doc)
 	default:
