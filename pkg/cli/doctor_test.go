@@ -56,6 +56,7 @@ var examined = map[string]string{
 	"doctor-export-to":          meshOnly + "-f doctor/export-to.yaml",
 	"doctor-export-to-fit":      meshOnly + "-f doctor/export-to-fit.yaml",
 	"doctor-virtualservices":    gateways + "-f doctor/virtualservices.yaml",
+	"doctor-kserve":             meshOnly + "-f doctor/kserve.yaml",
 	"doctor-destinationrules":   meshOnly + "-f doctor/destinationrules.yaml",
 	"doctor-destinationrules-lax": strings.ReplaceAll(meshOnly, "-f doctor/strict.yaml ", "") +
 		"-f doctor/destinationrules.yaml",

@@ -78,7 +78,7 @@ func (i *input) documents(c *cobra.Command) (*documents, error) {
 // may not list them is told.
 func (d *documents) others(ctx context.Context) error {
 	all, err := d.live.list(ctx, virtualServices, metav1.NamespaceAll, metav1.ListOptions{})
-	if apierrs.IsForbidden(err) {
+	if _, told := d.live.refusal(err, listing(virtualServices), virtualServices); told {
 		d.warnings = append(d.warnings, fmt.Sprintf("whether VirtualServices of others name the same hosts, or lead them to the local gateway, is not known: %v", err))
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	istiov1 "istio.io/client-go/pkg/apis/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"knative.dev/networking/pkg/apis/networking"
 	"knative.dev/networking/pkg/apis/networking/v1alpha1"
 
 	"github.com/net-mesh/net-mesh/pkg/config"
@@ -87,8 +88,8 @@ func virtualService(cfg config.Config, vs *istiov1.VirtualService, of types.Name
 		Name: nameOf(vs), Created: vs.CreationTimestamp,
 		ExportTo: slices.Clone(vs.Spec.GetExportTo()),
 	}
-	if owner := metav1.GetControllerOf(vs); owner != nil && owner.Kind == "Ingress" && strings.HasPrefix(owner.APIVersion, v1alpha1.SchemeGroupVersion.Group+"/") {
-		out.Ingress = types.NamespacedName{Namespace: vs.Namespace, Name: owner.Name}
+	if name := ingressOf(vs); name != "" {
+		out.Ingress = types.NamespacedName{Namespace: vs.Namespace, Name: name}
 	}
 	for _, h := range vs.Spec.GetHosts() {
 		out.Hosts = append(out.Hosts, completed(h, vs.Namespace, cfg.ClusterDomain))
@@ -99,6 +100,15 @@ func virtualService(cfg config.Config, vs *istiov1.VirtualService, of types.Name
 		out.Unrouted = unrouted(vs.Spec.GetHttp(), out.Hosts)
 	}
 	return out
+}
+
+// ingressOf names the Ingress whose a VirtualService is, by its owner, or else by its label.
+func ingressOf(vs *istiov1.VirtualService) string {
+	owner := metav1.GetControllerOf(vs)
+	if owner != nil && owner.Kind == "Ingress" && strings.HasPrefix(owner.APIVersion, v1alpha1.SchemeGroupVersion.Group+"/") {
+		return owner.Name
+	}
+	return vs.Labels[networking.IngressLabelKey]
 }
 
 // completed is a host as Istio reads it: only one without a dot is short for a Service.
