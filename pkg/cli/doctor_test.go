@@ -251,7 +251,7 @@ func TestDoctorSaysWhatItMayNotRead(t *testing.T) {
 		"deployments":                     "cannot list deployments.apps in all namespaces: ",
 		"networkpolicies":                 "do: ask for the right to list networkpolicies.networking.k8s.io in all namespaces",
 		"sidecars":                        "do: ask for the right to list sidecars.networking.istio.io in all namespaces",
-		"virtualservices":                 "virtual services: NotKnown",
+		"virtualservices":                 "virtual services, unrouted hosts: NotKnown",
 		"destinationrules":                "destination rules: NotKnown",
 		"peerauthentications":             "system sidecars, mtls: NotKnown",
 		"authorizationpolicies":           "authorization: NotKnown",
