@@ -63,7 +63,7 @@ controller's own translation, and changes nothing.
 It reads the live cluster of the kubeconfig: the Ingresses, config-istio and config-network, and of
 other objects those that the controller would look at. With -f it reads documents instead:
 
-    kubectl get king,sks,services,secrets,gateways.networking.istio.io -A -o yaml > world.yaml
+    kubectl get king,sks,services,secrets,gateways.networking.istio.io,virtualservices.networking.istio.io -A -o yaml > world.yaml
     kubectl -n knative-serving get configmap config-istio config-network -o yaml > config.yaml
     netmesh lint -f world.yaml -f config.yaml
 

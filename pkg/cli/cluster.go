@@ -32,6 +32,8 @@ type cluster struct {
 	secrets   secrets
 	// asked are the objects that were asked for by name, there or not.
 	asked map[object]bool
+	// seesMesh: all VirtualServices have been read.
+	seesMesh bool
 	// tolerate is told, where it is set, what may not be read by name, which is then passed over.
 	tolerate func(object, error)
 }

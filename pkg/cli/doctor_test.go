@@ -56,6 +56,7 @@ var examined = map[string]string{
 	"doctor-export-to":          meshOnly + "-f doctor/export-to.yaml",
 	"doctor-export-to-fit":      meshOnly + "-f doctor/export-to-fit.yaml",
 	"doctor-virtualservices":    gateways + "-f doctor/virtualservices.yaml",
+	"doctor-kserve":             meshOnly + "-f doctor/kserve.yaml",
 	"doctor-destinationrules":   meshOnly + "-f doctor/destinationrules.yaml",
 	"doctor-destinationrules-lax": strings.ReplaceAll(meshOnly, "-f doctor/strict.yaml ", "") +
 		"-f doctor/destinationrules.yaml",
@@ -250,7 +251,7 @@ func TestDoctorSaysWhatItMayNotRead(t *testing.T) {
 		"deployments":                     "cannot list deployments.apps in all namespaces: ",
 		"networkpolicies":                 "do: ask for the right to list networkpolicies.networking.k8s.io in all namespaces",
 		"sidecars":                        "do: ask for the right to list sidecars.networking.istio.io in all namespaces",
-		"virtualservices":                 "virtual services: NotKnown",
+		"virtualservices":                 "virtual services, unrouted hosts: NotKnown",
 		"destinationrules":                "destination rules: NotKnown",
 		"peerauthentications":             "system sidecars, mtls: NotKnown",
 		"authorizationpolicies":           "authorization: NotKnown",

@@ -82,11 +82,9 @@ func (a asked) explain(c *cobra.Command, in *input, url string) (answer, error) 
 	}
 	w, err := a.see(c, d, in.clusterDomain, unread)
 	if err == nil && d.live != nil && w.mayBeLed(q) {
-		var more []string
-		if more, err = d.addLeaders(c.Context(), q.within(in.clusterDomain)); err == nil {
+		if err = d.addLeader(c.Context(), q.within(in.clusterDomain)); err == nil {
 			w, err = a.see(c, d, in.clusterDomain, unread)
 		}
-		unknown = append(unknown, more...)
 	}
 	if err != nil {
 		return answer{}, err

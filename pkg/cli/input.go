@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -70,9 +69,24 @@ func (i *input) documents(c *cobra.Command) (*documents, error) {
 		err = d.neighbours(c.Context())
 	}
 	if err == nil {
-		err = d.roots(c.Context())
+		err = d.others(c.Context())
 	}
 	return d, err
+}
+
+// others reads all VirtualServices, because each may name a host of an Ingress for sidecars. Who
+// may not list them is told.
+func (d *documents) others(ctx context.Context) error {
+	all, err := d.live.list(ctx, virtualServices, metav1.NamespaceAll, metav1.ListOptions{})
+	if _, told := d.live.refusal(err, listing(virtualServices), virtualServices); told {
+		d.warnings = append(d.warnings, fmt.Sprintf("whether VirtualServices of others name the same hosts, or lead them to the local gateway, is not known: %v", err))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	d.live.seesMesh = true
+	return d.add(all)
 }
 
 // neighbours reads all Ingresses of the cluster, because each may have a host that one of the
@@ -122,7 +136,10 @@ func (d *documents) overlay(ctx context.Context, live *cluster) error {
 	if err := d.add(found); err != nil {
 		return err
 	}
-	return errors.Join(d.neighbours(ctx), d.roots(ctx))
+	if err := d.neighbours(ctx); err != nil {
+		return err
+	}
+	return d.others(ctx)
 }
 
 // begin reads the configuration and the Ingresses.

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/net-mesh/net-mesh/pkg/config"
@@ -23,21 +22,18 @@ func (w *world) mayBeLed(q question) bool {
 	return w.loopsBack() && (q.via == "" || q.via == plan.MeshEntry) && len(w.explain(q).Ways) == 0
 }
 
-// addLeaders reads what may lead a request to the local gateway. Who may not know is told.
-func (d *documents) addLeaders(ctx context.Context, q question) (warnings []string, err error) {
-	all, err := d.live.list(ctx, virtualServices, metav1.NamespaceAll, metav1.ListOptions{})
-	if err != nil {
-		return []string{"whether a VirtualService of others leads the host to the local gateway is not known: " + err.Error()}, nil //nolint:nilerr // who may not know goes on without
-	}
+// addLeader reads the Service that may give a host to the local gateway's name. VirtualServices
+// that may lead there have been read.
+func (d *documents) addLeader(ctx context.Context, q question) error {
 	labels := strings.Split(q.request.Host, ".")
-	if len(labels) > 1 {
-		some, err := d.live.get(ctx, object{services, types.NamespacedName{Namespace: labels[1], Name: labels[0]}})
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, some...)
+	if len(labels) < 2 {
+		return nil
 	}
-	return nil, d.add(all)
+	some, err := d.live.get(ctx, object{services, types.NamespacedName{Namespace: labels[1], Name: labels[0]}})
+	if err != nil {
+		return err
+	}
+	return d.add(some)
 }
 
 // twice follows a request that others lead to the local gateway's name, by the routes that the

@@ -48,6 +48,9 @@ func (d *documents) addMesh(ctx context.Context, kinds map[string]schema.GroupVe
 	var unread []doctor.Unread
 	root := usualRoot
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		if kinds[kind] == virtualServices && d.live.seesMesh {
+			continue
+		}
 		all, err := d.live.list(ctx, kinds[kind], metav1.NamespaceAll, metav1.ListOptions{})
 		if why, told := d.live.refusal(err, listing(kinds[kind]), kinds[kind]); told {
 			unread = append(unread, doctor.Unread{Kind: kind, Why: why[0], Remedy: why[1]})

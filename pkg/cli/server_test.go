@@ -81,6 +81,9 @@ func (s *server) add(text string) {
 		if len(o.Object) == 0 {
 			continue
 		}
+		if o.GetKind() == "VirtualService" {
+			o.SetAPIVersion("networking.istio.io/v1") // an API server gives each version as any other
+		}
 		s.objects = slices.DeleteFunc(s.objects, func(old unstructured.Unstructured) bool {
 			return old.GroupVersionKind() == o.GroupVersionKind() && old.GetNamespace() == o.GetNamespace() && old.GetName() == o.GetName()
 		})

@@ -96,7 +96,7 @@ func checkRivals(f *facts) []Finding {
 		for _, r := range f.Routes {
 			var claimed []string
 			for _, h := range v.Spec.GetHosts() {
-				if host := f.full(h, v.Namespace); slices.Contains(r.Hosts, host) && sharesEntry(v, r) {
+				if host := f.full(h, v.Namespace); slices.Contains(r.Hosts, host) && sharesEntry(v, r) && !f.before(r, v, host) {
 					claimed = append(claimed, host)
 				}
 			}

@@ -55,6 +55,7 @@ func checks() []check {
 		{"outbound traffic", "what do sidecars do with hosts that they do not know?", []string{kindSidecar}, checkOutbound, ""},
 		{"exports", "are sidecars told the routes?", []string{kindRoute}, checkExports, "nothing keeps routes from sidecars"},
 		{"virtual services", "does a VirtualService of others claim a host of a route?", []string{kindVirtualService, kindRoute}, checkRivals, "no VirtualService of others claims a host of a route"},
+		{"unrouted hosts", "does a VirtualService of others keep a host in the mesh without a route, or a Service lead a name round?", []string{kindVirtualService, kindRoute}, checkUnrouted, "what VirtualServices of others name for sidecars has a route there"},
 		{"destination rules", "does a DestinationRule take mTLS away?", []string{kindDestinationRule}, checkDestinationRules, "no DestinationRule takes mTLS away"},
 		{"authorization", "may the activator call the revisions that it stands before?", []string{kindAuthorizationPolicy, kindPod, kindDeployment}, checkAuthorization, "no AuthorizationPolicy keeps the activator from a revision"},
 	}

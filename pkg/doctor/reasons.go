@@ -63,6 +63,8 @@ const (
 	ExportHidesRoutes      Reason = "ExportHidesRoutes"
 	ExportLeavesOut        Reason = "ExportLeavesOut"
 	VirtualServiceClaims   Reason = "VirtualServiceClaims"
+	HostUnrouted           Reason = "HostUnrouted"
+	NameGoesRound          Reason = "NameGoesRound"
 	DestinationRulePlain   Reason = "DestinationRulePlain"
 	DestinationRuleRefused Reason = "DestinationRuleRefused"
 	ActivatorNotAllowed    Reason = "ActivatorNotAllowed"
@@ -139,6 +141,8 @@ func Catalogue() []Entry {
 		{ExportHidesRoutes, Wrong, "The mesh keeps VirtualServices to their own namespaces, and config-istio does not say otherwise."},
 		{ExportLeavesOut, Notable, "Routes are not told to some sidecars, by export-to."},
 		{VirtualServiceClaims, Wrong, "A VirtualService of others claims a host of a route; Istio lets one of the two have it."},
+		{HostUnrouted, Notable, "A VirtualService of others, such as KServe's, names a host for sidecars and has no route for it there, so callers in the mesh get 404."},
+		{NameGoesRound, Wrong, "A Service gives its name to the local gateway's, as KServe's do, and nothing routes that name, so calls go round (508), or get 404 at the gateway."},
 		{DestinationRulePlain, Notable, "A DestinationRule sends calls of revisions in plain text."},
 		{DestinationRuleRefused, Wrong, "A DestinationRule sends calls of revisions in plain text, where mTLS is demanded."},
 		{ActivatorNotAllowed, Wrong, "An AuthorizationPolicy of a revision does not allow the activator, which stands before it now."},

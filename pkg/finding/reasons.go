@@ -54,6 +54,8 @@ const (
 	MeshIgnoresRedirect Reason = "MeshIgnoresRedirect"
 	MeshIgnoresTLS      Reason = "MeshIgnoresTLS"
 	ConfigKeyUnknown    Reason = "ConfigKeyUnknown"
+	HostNamedElsewhere  Reason = "HostNamedElsewhere"
+	HostWithoutRoute    Reason = "HostWithoutRoute"
 	LoopbackUntried     Reason = "LoopbackUntried"
 )
 
@@ -106,6 +108,8 @@ func Catalogue() []Entry {
 		{MeshIgnoresRedirect, Info, None, "Redirects to HTTPS concern gateways; with none configured, callers inside the mesh are served directly."},
 		{MeshIgnoresTLS, Info, None, "TLS blocks concern gateways; with none configured, mTLS of the mesh protects the way."},
 		{ConfigKeyUnknown, Info, None, "config-istio holds a key that has no effect."},
+		{HostNamedElsewhere, Info, None, "A VirtualService of somebody else names a host of the Ingress for sidecars. Istio lets one of the two have it, so the Ingress may never be Ready, or the other one has no effect. Remove the host from it."},
+		{HostWithoutRoute, Info, None, "KServe's VirtualService keeps a public host of an InferenceService in the mesh without a route, and Istio puts it before ours, so callers in the mesh get 404. Delete it, and KServe writes a younger one; or name the namespaces that call in export-to."},
 		{LoopbackUntried, Info, None, "No observer can try the loopback before all sidecars have it, so it is not begun. Install an observer, or set loopback to \"false\" in config-istio."},
 	}
 }

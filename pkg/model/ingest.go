@@ -38,7 +38,7 @@ func FromIngress(s snapshot.Snapshot) (Model, []finding.Finding) {
 		Delegates:   in.delegates(),
 		Created:     s.Ingress.CreationTimestamp,
 	}
-	m.VirtualHosts = in.alias(in.virtualHosts())
+	m.VirtualHosts = in.alias(in.virtualHosts(), m.ExportTo)
 	in.resolve(&m, s.Targets)
 	m.Certificates = in.certificates(m.VirtualHosts)
 	m.Asked, m.Claims, m.Rivals = in.asked.sorted(), in.claims, in.rivals()

@@ -71,7 +71,7 @@ func (vh VirtualHost) Match(r Request) (Route, bool) {
 // the name, the wildcard's length if it is one that covers it, else -1.
 func (h Host) covers(name string) int {
 	const exact = 1 << 16
-	if h.Name == name || slices.Contains(h.Short, name) {
+	if h.Name == name && !h.Elsewhere || slices.Contains(h.Short, name) {
 		return exact
 	}
 	if suffix, wild := strings.CutPrefix(h.Name, "*"); wild && strings.HasSuffix(name, suffix) {

@@ -122,6 +122,10 @@ type Host struct {
 	Short []string `json:"short,omitempty"`
 	// Backing says what stands behind the name in the cluster.
 	Backing Backing `json:"backing"`
+	// Elsewhere: a VirtualService of others has the full name, so only the abbreviations are served.
+	Elsewhere bool `json:"elsewhere,omitempty"`
+	// OnlyMesh: gateways have it from others, so only sidecars are told.
+	OnlyMesh bool `json:"onlyMesh,omitempty"`
 }
 
 // Backing says what Service carries a host's name.

@@ -5,8 +5,13 @@ import (
 	"strings"
 )
 
-// Names are all that a host is called.
-func (h Host) Names() []string { return append([]string{h.Name}, h.Short...) }
+// Names are all under which a host is served.
+func (h Host) Names() []string {
+	if h.Elsewhere {
+		return slices.Clone(h.Short)
+	}
+	return append([]string{h.Name}, h.Short...)
+}
 
 // Public is the host as the world may call it. There a name of two labels is a domain, even if
 // a namespace is called like a top level domain, so it is not what the host is short for.

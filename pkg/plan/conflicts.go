@@ -81,6 +81,8 @@ func (c claim) at(scope model.Scope, external, local []config.Gateway, externalI
 		out = append(out, one)
 	}
 	switch {
+	case c.host.OnlyMesh:
+		add(Mesh, nil)
 	case scope == config.Local:
 		if len(local) > 0 {
 			add(Local, local)

@@ -30,6 +30,7 @@ func Decide(m model.Model, w snapshot.World) (Plan, []finding.Finding) {
 	d.delegates()
 	d.checkRoots()
 	d.checkServed()
+	d.checkOthers()
 	d.plan.Public = d.address(config.External)
 	d.plan.Private = d.address(config.Local)
 	d.probes()

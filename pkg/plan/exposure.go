@@ -41,7 +41,7 @@ func (d *decider) exposures() {
 }
 
 func (d *decider) atGateways(kind Kind, vh model.VirtualHost) {
-	hosts := d.remaining(kind, vh.Hosts)
+	hosts := slices.DeleteFunc(d.remaining(kind, vh.Hosts), func(h model.Host) bool { return h.OnlyMesh })
 	if len(hosts) == 0 {
 		return
 	}
@@ -213,6 +213,8 @@ func (d *decider) forMesh() []model.VirtualHost {
 // config-istio asks for it.
 func (d *decider) reachesMesh(vh model.VirtualHost, h model.Host) bool {
 	switch {
+	case h.OnlyMesh:
+		d.because(h.Name, "exposed in the mesh", "a VirtualService of KServe's names it for sidecars and has no route there, and Istio puts ours before it")
 	case vh.Scope == config.Local:
 		d.because(h.Name, "exposed in the mesh", "cluster-local hosts are served by the callers' sidecars")
 	case len(h.Short) > 0:
@@ -234,6 +236,10 @@ func (d *decider) reachesMesh(vh model.VirtualHost, h model.Host) bool {
 func (d *decider) meshNames(h model.Host) []string {
 	if len(h.Short) == 0 {
 		return []string{h.Name}
+	}
+	if h.Elsewhere {
+		d.because(h.Name, "abbreviations only", "a VirtualService of others has the full name")
+		return h.Names()
 	}
 	if h.Backing == model.ClusterIPService {
 		d.because(h.Name, "full name only", "a ClusterIP Service carries the name, so Istio adds the abbreviations")

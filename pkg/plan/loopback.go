@@ -169,7 +169,7 @@ func (d *decider) behindDoors() {
 	for _, vh := range d.forMesh() {
 		var s share
 		for _, h := range d.remaining(Mesh, vh.Hosts) {
-			if vh.Scope != config.Local && len(h.Short) == 0 {
+			if h.OnlyMesh || vh.Scope != config.Local && len(h.Short) == 0 {
 				continue
 			}
 			if names := d.taken.take(Local, h.Names()); len(names) > 0 {

@@ -8,6 +8,7 @@ import (
 	"knative.dev/pkg/kmeta"
 
 	"github.com/net-mesh/net-mesh/pkg/config"
+	"github.com/net-mesh/net-mesh/pkg/model"
 	"github.com/net-mesh/net-mesh/pkg/snapshot"
 )
 
@@ -15,21 +16,23 @@ import (
 const recordHosts = 256
 
 // records lists the public hosts of the mesh for which sidecars are to answer DNS, where
-// config-istio asks for it, and wildcards, be they public or not. A Record says only that a name
+// config-istio asks for it, and wildcards, be they public or not; and names of InferenceServices
+// that nothing else names. A Record says only that a name
 // exists; where requests go is said by the Exposure that has it, so none is made for a host
 // without one: a sidecar that knew the name only would answer 503 itself.
 func (d *decider) records() {
 	istio := d.world.Config.Istio
-	if !istio.MeshDNS || len(d.world.External) > 0 && !istio.ExternalInMesh {
+	if !istio.MeshDNS {
 		return
 	}
+	public := len(d.world.External) == 0 || istio.ExternalInMesh
 	served, own := d.servedInMesh(), "."+d.world.Config.ClusterDomain
 	var hosts []string
 	for _, vh := range d.model.VirtualHosts {
 		for _, h := range d.remaining(Mesh, vh.Hosts) {
 			// Names of the cluster's own domain resolve without, and so do cluster-local ones if at all.
-			told := vh.Scope == config.External || strings.HasPrefix(h.Name, "*")
-			if told && !strings.HasSuffix(h.Name, own) && served[h.Name] && d.recorded(h.Name) {
+			told := public && (vh.Scope == config.External || strings.HasPrefix(h.Name, "*")) && !strings.HasSuffix(h.Name, own)
+			if (told || d.unnamed(h)) && served[h.Name] && d.recorded(h.Name) {
 				hosts = append(hosts, h.Name)
 			}
 		}
@@ -40,6 +43,13 @@ func (d *decider) records() {
 			Name: recordName(d.model.Name.Name, len(d.plan.Records)), Hosts: some, ExportTo: d.model.ExportTo,
 		})
 	}
+}
+
+// unnamed says whether a host is the name of an InferenceService that no Service carries: KServe
+// was told to make none, and Serving makes none of that name.
+func (d *decider) unnamed(h model.Host) bool {
+	of := d.world.Alias
+	return h.Backing == model.NoService && !h.Elsewhere && h.Name == of.Name+"."+of.Namespace+".svc."+d.world.Config.ClusterDomain
 }
 
 // servedInMesh are the names that sidecars serve.

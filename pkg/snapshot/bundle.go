@@ -26,9 +26,8 @@ type Bundle struct {
 	Replaced []finding.Ref
 	// Unknown lists fields that no kind of ours has, so that they were ignored.
 	Unknown []UnknownField
-	// Rest holds the documents that Ignored names, in their order, as they were read: they play no
-	// part in a translation, but may matter to who looks at the whole mesh. With them are
-	// VirtualServices that do play one, because they delegate or are delegated to.
+	// Rest holds the documents that Ignored names, and VirtualServices, in their order, as they were
+	// read: they may matter to who looks at the whole mesh.
 	Rest []Document
 
 	services   map[types.NamespacedName]*corev1.Service
@@ -37,8 +36,10 @@ type Bundle struct {
 	configMaps map[types.NamespacedName]*corev1.ConfigMap
 	serverless map[types.NamespacedName]*v1alpha1.ServerlessService
 	claimants  map[string][]*v1alpha1.Ingress
-	// virtualServices are all that can be read, delegating those that delegate, by DelegateKey.
+	// virtualServices are of whoever; inMesh finds those for sidecars by the keys of their hosts,
+	// delegating those that delegate by DelegateKey.
 	virtualServices map[types.NamespacedName]*istiov1.VirtualService
+	inMesh          map[string][]*istiov1.VirtualService
 	delegating      map[types.NamespacedName][]*istiov1.VirtualService
 	// origins says where ConfigMaps were written, since what is in them is judged
 	// only when they are used.
@@ -95,6 +96,9 @@ func (b *Bundle) Serverless(n types.NamespacedName) (*v1alpha1.ServerlessService
 
 // Claimants implements Reader.
 func (b *Bundle) Claimants(hostKey string) []*v1alpha1.Ingress { return b.claimants[hostKey] }
+
+// VirtualServices implements Reader.
+func (b *Bundle) VirtualServices(hostKey string) []*istiov1.VirtualService { return b.inMesh[hostKey] }
 
 func (b *Bundle) claim(ing *v1alpha1.Ingress) {
 	for _, key := range HostKeys(Claims(ing)) {

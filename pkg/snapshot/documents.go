@@ -90,6 +90,7 @@ func readBundle(files []File, decode func(raw []byte, into any) error) (*Bundle,
 			origins:    map[types.NamespacedName]string{},
 
 			virtualServices: map[types.NamespacedName]*istiov1.VirtualService{},
+			inMesh:          map[string][]*istiov1.VirtualService{},
 			delegating:      map[types.NamespacedName][]*istiov1.VirtualService{},
 		},
 		ingresses: map[types.NamespacedName]*v1alpha1.Ingress{},
@@ -119,7 +120,7 @@ func readBundle(files []File, decode func(raw []byte, into any) error) (*Bundle,
 	return r.bundle, nil
 }
 
-// meet lists the Ingresses, and who claims which hosts.
+// meet lists the Ingresses, and who claims which hosts, or names them.
 func (r *reading) meet() {
 	for _, name := range slices.SortedFunc(maps.Keys(r.ingresses), compareNames) {
 		ing := r.ingresses[name]
@@ -133,7 +134,11 @@ func (r *reading) meet() {
 	for _, name := range slices.SortedFunc(maps.Keys(r.around), compareNames) {
 		r.bundle.claim(r.around[name])
 	}
-	for _, vs := range r.bundle.virtualServices {
+	for _, name := range slices.SortedFunc(maps.Keys(r.bundle.virtualServices), compareNames) {
+		vs := r.bundle.virtualServices[name]
+		for _, key := range MeshHostKeys(vs) {
+			r.bundle.inMesh[key] = append(r.bundle.inMesh[key], vs)
+		}
 		for _, key := range Delegations(vs) {
 			r.bundle.delegating[key] = append(r.bundle.delegating[key], vs)
 		}
@@ -166,14 +171,18 @@ func (r *reading) add(doc []byte) error {
 		return keep(r, r.bundle.serverless, kind, &v1alpha1.ServerlessService{}, doc)
 	case "Gateway.networking.istio.io":
 		return keep(r, r.bundle.gateways, kind, &istiov1.Gateway{}, doc)
+	case "VirtualService.networking.istio.io":
+		if _, there := r.bundle.virtualServices[nameOf(&head)]; there && r.served {
+			return nil // it is as it is written in the documents over the cluster
+		}
+		r.bundle.Rest = append(r.bundle.Rest, Document{Kind: kind, Name: nameOf(&head), Text: doc, Origin: r.at.prefix()})
+		return keep(r, r.bundle.virtualServices, kind, &istiov1.VirtualService{}, doc)
 	default:
 		if kind == "ConfigMap" && (head.Name == config.IstioConfigMap || head.Name == config.NetworkConfigMap) {
 			r.bundle.origins[nameOf(&head)] = r.at.prefix()
 			return keep(r, r.bundle.configMaps, kind, &corev1.ConfigMap{}, doc)
 		}
-		if kind != "VirtualService.networking.istio.io" || !r.delegation(doc) {
-			r.bundle.Ignored = append(r.bundle.Ignored, finding.Ref{Kind: kind, Namespace: head.Namespace, Name: head.Name})
-		}
+		r.bundle.Ignored = append(r.bundle.Ignored, finding.Ref{Kind: kind, Namespace: head.Namespace, Name: head.Name})
 		r.bundle.Rest = append(r.bundle.Rest, Document{Kind: kind, Name: nameOf(&head), Text: doc, Origin: r.at.prefix()})
 		return nil
 	}

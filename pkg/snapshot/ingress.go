@@ -19,7 +19,8 @@ import (
 //   - other Ingresses that claim its hosts,
 //   - Ingresses to whose hosts its splits lead, with their Services, and so on,
 //   - VirtualServices of others that delegate to it, and what they delegate to,
-//   - of KServe's, the other components of the InferenceService and the Service of its name.
+//   - of KServe's, the other components of the InferenceService and the Service of its name,
+//   - VirtualServices for sidecars that name its hosts, or that InferenceService.
 func Ingress(r Reader, cfg config.Config, ing *v1alpha1.Ingress) Snapshot {
 	rec := Record(r)
 	w := World{Config: cfg}
@@ -28,6 +29,9 @@ func Ingress(r Reader, cfg config.Config, ing *v1alpha1.Ingress) Snapshot {
 	found := targets(rec, cfg, ing)
 	for _, target := range found {
 		services.addAll(servicesOf(cfg, target))
+	}
+	if w.Alias = alias(rec, cfg, ing); w.Alias != (types.NamespacedName{}) {
+		services.add(w.Alias)
 	}
 	for _, name := range services.sorted() {
 		w.Services = append(w.Services, service(rec, name))
@@ -39,9 +43,9 @@ func Ingress(r Reader, cfg config.Config, ing *v1alpha1.Ingress) Snapshot {
 	w.Local = gateways(rec, cfg, config.Local, ing)
 	w.Outside = outside(rec, cfg, ing, w.Local)
 	w.Neighbours = neighbours(rec, cfg, ing)
-	w.Alias = alias(rec, cfg, ing)
+	w.Others = others(rec, cfg, ing, w.Alias)
 	w.Roots = roots(rec, ing)
-	w.Refs, w.HostKeys, w.TargetKeys = rec.Refs(), rec.HostKeys(), rec.TargetKeys()
+	w.Refs, w.HostKeys, w.TargetKeys, w.MeshKeys = rec.Refs(), rec.HostKeys(), rec.TargetKeys(), rec.MeshKeys()
 	return Snapshot{Ingress: ing, Targets: found, World: w}
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"knative.dev/networking/pkg/apis/networking/v1alpha1"
 
@@ -22,18 +23,20 @@ const (
 )
 
 // inferenceService names the InferenceService whose requests an Ingress may be the first to
-// take, if it is of one.
+// take, if it is of one. Labels say so, and KServe's name for the component too, so that no two
+// may be the first.
 func inferenceService(ing *v1alpha1.Ingress) (types.NamespacedName, bool) {
 	name, component := ing.Labels[inferenceServiceLabel], ing.Labels[componentLabel]
-	return types.NamespacedName{Namespace: ing.Namespace, Name: name}, name != "" && (component == predictor || component == transformer)
+	of := types.NamespacedName{Namespace: ing.Namespace, Name: name}
+	return of, name != "" && (component == predictor || component == transformer) && ing.Name == componentOf(of, component).Name
 }
 
-// alias is the InferenceService for which an Ingress is to serve the abbreviations of its
-// name, empty if there is none. KServe makes an alias of the local gateway of that name, and a
-// VirtualService for its full name only, so that the abbreviations lead to the local gateway,
-// which does not know them, or to the loopback, round and round. The first component takes
-// them; where there is an explainer, paths would decide, and they are left alone. So they are
-// where the Service of that name is another one, or an Ingress claims the name.
+// alias is the InferenceService for which an Ingress is to serve its name, empty if there is none.
+// By default KServe makes an alias of the local gateway of that name, and a VirtualService for its
+// full name only, so that the abbreviations lead to the local gateway, which does not know them,
+// or to the loopback, round and round. Told to make no VirtualService it makes neither. The first
+// component takes what is left; where there is an explainer, paths would decide, and it is left
+// alone. So it is where the Service of that name is another one, or an Ingress claims the name.
 func alias(rec *Recorder, cfg config.Config, ing *v1alpha1.Ingress) types.NamespacedName {
 	of, is := inferenceService(ing)
 	if !is {
@@ -41,10 +44,23 @@ func alias(rec *Recorder, cfg config.Config, ing *v1alpha1.Ingress) types.Namesp
 	}
 	taken := slices.ContainsFunc(rec.Targets(serviceKey(of)), func(other *v1alpha1.Ingress) bool { return nameOf(other) != nameOf(ing) })
 	explained, transformed := component(rec, of, explainer), component(rec, of, transformer)
-	if s := service(rec, of); taken || explained || transformed && ing.Labels[componentLabel] == predictor || !leadsToLocalService(cfg, s.ExternalName) {
+	if taken || explained || transformed && ing.Labels[componentLabel] == predictor || !isFree(rec, cfg, of) {
 		return types.NamespacedName{}
 	}
 	return of
+}
+
+// isFree says whether the Service of an InferenceService's name leads nowhere else: there is none,
+// or it is KServe's alias, or one without pods that a person made for the name, and labelled so.
+func isFree(r Reader, cfg config.Config, of types.NamespacedName) bool {
+	s, found := r.Service(of)
+	switch {
+	case !found:
+		return true
+	case s.Spec.Type == corev1.ServiceTypeExternalName:
+		return leadsToLocalService(cfg, s.Spec.ExternalName)
+	}
+	return len(s.Spec.Selector) == 0 && s.Spec.ClusterIP != corev1.ClusterIPNone && s.Labels[inferenceServiceLabel] == of.Name && !placeholder(s)
 }
 
 // component says whether an InferenceService has one of its components.

@@ -23,4 +23,7 @@ type Reader interface {
 	Delegating(delegateKey types.NamespacedName) []*istiov1.VirtualService
 	// Claimants returns the Ingresses that claim a host of this HostKey, in any order.
 	Claimants(hostKey string) []*v1alpha1.Ingress
+	// VirtualServices returns those for sidecars, of whoever, that name a host of this HostKey, in
+	// any order.
+	VirtualServices(hostKey string) []*istiov1.VirtualService
 }

@@ -16,13 +16,13 @@ import (
 type Recorder struct {
 	Reader
 
-	seen          map[Ref]struct{}
-	keys, targets map[string]struct{}
+	seen                map[Ref]struct{}
+	keys, targets, mesh map[string]struct{}
 }
 
 // Record wraps a Reader.
 func Record(r Reader) *Recorder {
-	return &Recorder{Reader: r, seen: map[Ref]struct{}{}, keys: map[string]struct{}{}, targets: map[string]struct{}{}}
+	return &Recorder{Reader: r, seen: map[Ref]struct{}{}, keys: map[string]struct{}{}, targets: map[string]struct{}{}, mesh: map[string]struct{}{}}
 }
 
 // Service implements Reader.
@@ -64,6 +64,15 @@ func (r *Recorder) Targets(hostKey string) []*v1alpha1.Ingress {
 	r.targets[hostKey] = struct{}{}
 	return r.Reader.Claimants(hostKey)
 }
+
+// VirtualServices implements Reader.
+func (r *Recorder) VirtualServices(hostKey string) []*istiov1.VirtualService {
+	r.mesh[hostKey] = struct{}{}
+	return r.Reader.VirtualServices(hostKey)
+}
+
+// MeshKeys lists by which VirtualServices were asked for, sorted.
+func (r *Recorder) MeshKeys() []string { return slices.Sorted(maps.Keys(r.mesh)) }
 
 // TargetKeys lists by which targets were asked for, sorted.
 func (r *Recorder) TargetKeys() []string { return slices.Sorted(maps.Keys(r.targets)) }

@@ -37,9 +37,11 @@ type World struct {
 	Certificates []Certificate
 	// Neighbours are other Ingresses that claim hosts which may be this one's, by name.
 	Neighbours []Neighbour
-	// Alias is the InferenceService of KServe whose abbreviated names the Ingress serves too;
-	// empty: none.
+	// Alias is the InferenceService of KServe whose names the Ingress serves too; empty: none.
 	Alias types.NamespacedName
+	// Others are VirtualServices for sidecars that name hosts of the Ingress, by name. Those of
+	// Ingresses are among them only if they name hosts of the Alias.
+	Others []VirtualService
 	// Roots are VirtualServices of others that delegate to this Ingress, or try to, by name. Whoever
 	// comes to do so, or ceases to, has to wake it: DelegateKeys says how they are found.
 	Roots []Root
@@ -52,6 +54,9 @@ type World struct {
 	// TargetKeys are those that Targets were looked for by, sorted: whatever changes in an
 	// Ingress that claims such a host has to wake this one.
 	TargetKeys []string
+	// MeshKeys are those that Others were looked for by, sorted: whatever changes in a
+	// VirtualService for sidecars that names such a host has to wake this Ingress.
+	MeshKeys []string
 }
 
 // Neighbour is another Ingress with the facts that decide who has a host.

@@ -100,7 +100,8 @@ func breaches(r translate.Result) []string {
 }
 
 // recordBreaches wants every name for which sidecars answer DNS to be a public one that they
-// serve, once, and to be told where the routes are.
+// serve, or one of an InferenceService that no Service carries, once, and to be told where the
+// routes are.
 func recordBreaches(r translate.Result) []string {
 	var out []string
 	seen := map[string]bool{}
@@ -118,7 +119,7 @@ func recordBreaches(r translate.Result) []string {
 		}
 		seen[e.Name] = true
 		for _, h := range e.Spec.Hosts {
-			if seen["host "+h] || strings.HasSuffix(h, ".svc."+clusterDomain) {
+			if seen["host "+h] || strings.HasSuffix(h, ".svc."+clusterDomain) && !unnamed(r.Model, h) {
 				out = append(out, "host "+h+" is there twice, or has an address of its own")
 			}
 			seen["host "+h] = true
@@ -130,12 +131,20 @@ func recordBreaches(r translate.Result) []string {
 			}) {
 				out = append(out, "sidecars answer DNS for "+h+", and not requests")
 			}
-			if _, public := r.Model.Match(config.External, model.Request{Host: h}); !public && !strings.HasPrefix(h, "*") && plainRoute(r, h) {
+			if _, public := r.Model.Match(config.External, model.Request{Host: h}); !public && !strings.HasPrefix(h, "*") && !unnamed(r.Model, h) && plainRoute(r, h) {
 				out = append(out, "sidecars answer DNS for "+h+", which is not public")
 			}
 		}
 	}
 	return out
+}
+
+// unnamed says whether no Service carries a host that an InferenceService is called by.
+func unnamed(m model.Model, host string) bool {
+	return slices.ContainsFunc(m.VirtualHosts, func(vh model.VirtualHost) bool {
+		return slices.ContainsFunc(vh.Hosts, func(h model.Host) bool { return h.Name == host && h.Backing == model.NoService }) &&
+			slices.ContainsFunc(vh.Routes[0].SetHeaders, func(h model.KV) bool { return h.Key == "KServe-Isvc-Name" })
+	})
 }
 
 // foreign are the names of a Service in a namespace that is not the given one.

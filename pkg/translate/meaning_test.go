@@ -42,7 +42,7 @@ func agree(t *testing.T, where string, cfg config.Config, r translate.Result, q 
 		if scope == config.Local {
 			gateways, asked = cfg.Istio.Local, r.Model
 		}
-		if len(gateways) == 0 || unserved(r, kind) || yielded(r.Plan, kind, q.Host) {
+		if len(gateways) == 0 || unserved(r, kind) || yielded(r.Plan, kind, q.Host) || onlyInMesh(r.Model, q.Host) {
 			continue
 		}
 		match := asked.Match
@@ -215,4 +215,11 @@ func randomRequest(random *rand.Rand, m model.Model) model.Request {
 		}
 	}
 	return q
+}
+
+// onlyInMesh says whether gateways have a host from others.
+func onlyInMesh(m model.Model, host string) bool {
+	return slices.ContainsFunc(m.VirtualHosts, func(vh model.VirtualHost) bool {
+		return slices.ContainsFunc(vh.Hosts, func(h model.Host) bool { return h.OnlyMesh && h.Name == strings.ToLower(host) })
+	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/net-mesh/net-mesh/pkg/finding"
+	"github.com/net-mesh/net-mesh/pkg/plan"
 	"github.com/net-mesh/net-mesh/pkg/snapshot"
 	"github.com/net-mesh/net-mesh/pkg/translate"
 )
@@ -91,6 +92,14 @@ func TestLawsOfNeighbours(t *testing.T) {
 				}
 				if want := snapshot.HostKeys(snapshot.Claims(ing)); !slices.Equal(s.World.HostKeys, want) {
 					t.Errorf("%s: %s looks for neighbours by %v and is found by %v", dir, r.Model.Name, s.World.HostKeys, want)
+				}
+				// What it serves in the mesh it looks for in VirtualServices of others.
+				for _, e := range r.Plan.Exposures {
+					for _, h := range e.Hosts {
+						if key := snapshot.HostKey(h); e.Kind == plan.Mesh && !slices.Contains(s.World.MeshKeys, key) {
+							t.Errorf("%s: %s serves %s, and is not woken by VirtualServices for %s", dir, r.Model.Name, h, key)
+						}
+					}
 				}
 				// What targets are looked for by, those on the way lead to.
 				keys := snapshot.TargetKeys(ing)

@@ -32,6 +32,7 @@ var flows = []struct {
 	{"T19 a caller without a sidecar", "mesh-only", unmeshed},
 	{"T20 KServe's objects come first", "mesh-only", objectsFirst},
 	{"T7 external host", "half-mesh", externalHost},
+	{"T7 external host, KServe's objects come first", "half-mesh", externalHostLate},
 	{"T8 paths of one host", "half-mesh", pathsOfOneHost},
 	{"T4 a local gateway", "gateway", atLocalGateway},
 }
@@ -67,7 +68,20 @@ func predictorAlone(t *testing.T, m lab.Mesh) {
 		hears(t, m, "apps", strings.TrimSuffix(host, ":80"), to(host))
 	}
 	byCaller(t, m, "http://"+predictor+"/")
+	for _, host := range []string{"iris.apps", "IRIS.apps.svc", iris.full(), iris.full() + ":80"} {
+		_, h := hears(t, m, "clients", predictor, to(predictor, "-H", "Host: "+host))
+		asISVC(t, h, iris)
+	}
+	applyFor(t, m, irisName)
+	for _, host := range spelled("iris") {
+		_, h := hears(t, m, "apps", predictor, to(host))
+		asISVC(t, h, iris)
+	}
+	byCaller(t, m, "http://"+iris.full()+"/")
 }
+
+// irisName is what a person writes so that the name resolves though KServe makes no Service of it.
+const irisName = "{apiVersion: v1, kind: Service, metadata: {name: iris, namespace: apps, labels: {serving.kserve.io/inferenceservice: iris}}, spec: {ports: [{name: http, port: 80}]}}\n"
 
 func withTransformer(t *testing.T, m lab.Mesh) {
 	deployed(t, m, iris.serves("transformer", "httpproxy", leadsOn("iris-predictor.apps")), "apps", "iris-transformer")
@@ -123,17 +137,50 @@ func everySpelling(t *testing.T, m lab.Mesh) {
 	byCaller(t, m, "http://iris.apps/")
 }
 
-// leftovers: KServe does not delete what it has made when it is told to make no VirtualService.
+// leftovers: KServe does not delete what it has made when it is told to make no VirtualService. What a person
+// deletes of it is taken over, and handed back when KServe makes it again.
 func leftovers(t *testing.T, m lab.Mesh) {
 	applyFor(t, m, iris.objects())
 	predictor := iris.component("predictor")
-	inference(t, m, iris, predictor)
-	hears(t, m, "clients", predictor, to("iris.apps"))
-	kubectl(t, m, iris.objects(), "delete", "-f", "-")
-	refused(t, m, to(predictor, "-H", "Host: "+iris.full()), 404, 502, 503)
-	refused(t, m, to(predictor, "-H", "Host: iris.apps"), 404, 502, 503)
+	served := func(args ...string) {
+		t.Helper()
+		for _, host := range []string{iris.full(), "iris.apps"} {
+			request := to(host)
+			if len(args) > 0 {
+				request = to(predictor, "-H", "Host: "+host)
+			}
+			_, h := hears(t, m, "clients", predictor, request)
+			asISVC(t, h, iris)
+		}
+	}
+	served()
+	kubectl(t, m, "", "-n", "apps", "delete", "virtualservices.networking.istio.io", "iris")
+	named(t, m, iris.full(), true)
+	served()
+	kubectl(t, m, iris.objects(), "delete", "--ignore-not-found", "-f", "-")
+	served("by Host alone")
+	kubectl(t, m, iris.objects(), "apply", "-f", "-")
+	named(t, m, iris.full(), false)
+	served()
 	hears(t, m, "clients", predictor, to(predictor))
 	comes(t, m, "iris-predictor", "Ready", "True", "")
+}
+
+// named waits until a VirtualService of ours names a host for sidecars, or none does.
+func named(t *testing.T, m lab.Mesh, host string, want bool) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("VirtualServices of Ingresses to name %s: %v", host, want), func(ctx context.Context) error {
+		out, err := m.Kubectl(ctx, nil, "-n", "apps", "get", "virtualservices.networking.istio.io", "-l", "networking.internal.knative.dev/ingress",
+			"-o", `jsonpath={range .items[*]}{.spec.gateways}{" "}{.spec.hosts}{"\n"}{end}`)
+		got := false
+		for _, line := range strings.Split(out, "\n") {
+			got = got || strings.HasPrefix(line, `["mesh"]`) && strings.Contains(line, `"`+host+`"`)
+		}
+		if err == nil && got != want {
+			err = fmt.Errorf("they name\n%s", out)
+		}
+		return err
+	})
 }
 
 func ownGateway(t *testing.T, m lab.Mesh) {
@@ -253,8 +300,8 @@ func objectsFirst(t *testing.T, m lab.Mesh) {
 	hears(t, m, "clients", i.component("predictor"), to("early.apps"))
 }
 
-// externalHost is served at the public gateway, which reaches the predictor through its door. Local hosts are not,
-// and in the mesh KServe's own match leaves the external host without a route.
+// externalHost is served at the public gateway, which reaches the predictor through its door. Local hosts are not.
+// In the mesh KServe's own match leaves the external host without a route, and ours, which is older, has one.
 func externalHost(t *testing.T, m lab.Mesh) {
 	i := iris
 	i.external = "iris.apps.example.com"
@@ -266,7 +313,30 @@ func externalHost(t *testing.T, m lab.Mesh) {
 	for _, host := range []string{i.full(), "iris.apps", predictor} {
 		holds(t, m, "outside", []ask{{lab.Request{URL: publicGateway + "/", Args: []string{"-H", "Host: " + host}}, 404, ""}})
 	}
+	_, h = hears(t, m, "clients", predictor, to(predictor, "-H", "Host: "+i.external))
+	asISVC(t, h, i)
+}
+
+// externalHostLate: KServe's VirtualService is older than ours, until it is made again.
+func externalHostLate(t *testing.T, m lab.Mesh) {
+	i := isvc{name: "late", namespace: "apps", first: "predictor", external: "late.apps.example.com"}
+	applyFor(t, m, i.objects())
+	deployed(t, m, i.serves("predictor", "runtime", ""), "apps", "late-predictor")
+	predictor := i.component("predictor")
+	inference(t, m, i, predictor)
 	refused(t, m, to(predictor, "-H", "Host: "+i.external), 404)
+	eventually(t, "the Ingress to be told", func(ctx context.Context) error {
+		out, err := m.Kubectl(ctx, nil, "-n", "apps", "get", "events", "--field-selector", "involvedObject.name=late-predictor,reason=HostWithoutRoute", "-o", "name")
+		if err == nil && strings.TrimSpace(out) == "" {
+			err = errors.New("there is no such event")
+		}
+		return err
+	})
+	kubectl(t, m, "", "-n", "apps", "delete", "virtualservices.networking.istio.io", "late")
+	kubectl(t, m, i.objects(), "apply", "-f", "-")
+	_, h := hears(t, m, "clients", predictor, to(predictor, "-H", "Host: "+i.external))
+	asISVC(t, h, i)
+	inference(t, m, i, predictor)
 }
 
 func pathsOfOneHost(t *testing.T, m lab.Mesh) {
@@ -283,6 +353,9 @@ func pathsOfOneHost(t *testing.T, m lab.Mesh) {
 		}
 		inference(t, m, one, one.component("predictor"))
 	}
+	// In the mesh the host is kept by KServe's VirtualServices, by none of which it has a route there.
+	refused(t, m, to(iris.component("predictor"), "-H", "Host: "+twin.domain), 404)
+	named(t, m, twin.domain, false)
 }
 
 func atLocalGateway(t *testing.T, m lab.Mesh) {

@@ -75,8 +75,7 @@ func newController(ctx context.Context, cmw configmap.Watcher, meters metric.Met
 		Secrets:   secretinformer.Get(ctx).Lister(),
 		Gateways:  client.Gateways(ctx).Lister(),
 		Ingresses: ingressinformer.Get(ctx).Informer().GetIndexer(),
-
-		VirtualServices: client.VirtualServices(ctx).Informer().GetIndexer(),
+		Mesh:      client.VirtualServices(ctx).Informer().GetIndexer(),
 	}
 	r := &Reconciler{
 		reader: reader,
@@ -87,7 +86,8 @@ func newController(ctx context.Context, cmw configmap.Watcher, meters metric.Met
 			VirtualServices:  client.VirtualServices(ctx).Informer().GetIndexer(),
 			ServiceEntries:   client.ServiceEntries(ctx).Informer().GetIndexer(),
 		}),
-		statuses: networkingclient.Get(ctx).NetworkingV1alpha1(),
+		statuses:  networkingclient.Get(ctx).NetworkingV1alpha1(),
+		meshHosts: newMeshHosts(),
 	}
 	mine := reconciler.AnnotationFilterFunc(networking.IngressClassAnnotationKey, Class, false)
 	ingresses := ingressinformer.Get(ctx).Informer()
@@ -115,6 +115,7 @@ func newController(ctx context.Context, cmw configmap.Watcher, meters metric.Met
 	handle(ingresses, neighbours(reader.Claimants, wake))
 	handle(ingresses, heads(reader.Leading, wake))
 	handle(client.VirtualServices(ctx).Informer(), roots(reader.Delegated, wake))
+	handle(client.VirtualServices(ctx).Informer(), r.meshHosts.handler(impl.EnqueueKey))
 	handle(sliceinformer.Get(ctx).Informer(), checker.Handler())
 	return impl
 }
@@ -139,7 +140,7 @@ func prepare(ctx context.Context, secrets cache.SharedIndexInformer) error {
 	if err := ingressinformer.Get(ctx).Informer().AddIndexers(listers.Indexers()); err != nil {
 		return err
 	}
-	if err := client.VirtualServices(ctx).Informer().AddIndexers(listers.RootIndexers()); err != nil {
+	if err := client.VirtualServices(ctx).Informer().AddIndexers(listers.MeshIndexers()); err != nil {
 		return err
 	}
 	return apply.AddIndexes(secrets, client.Gateways(ctx).Informer(),

@@ -19,6 +19,7 @@ import (
 	"knative.dev/pkg/reconciler"
 	"knative.dev/pkg/tracker"
 
+	"github.com/net-mesh/net-mesh/pkg/config"
 	"github.com/net-mesh/net-mesh/pkg/finding"
 	"github.com/net-mesh/net-mesh/pkg/plan"
 	"github.com/net-mesh/net-mesh/pkg/reconciler/apply"
@@ -51,6 +52,8 @@ type Reconciler struct {
 	gate     gate
 	metrics  *metrics.Instruments
 	statuses networkingclient.IngressesGetter
+	// meshHosts tells whom VirtualServices of others concern.
+	meshHosts *meshHosts
 }
 
 var (
@@ -68,7 +71,7 @@ func (r *Reconciler) bring(ctx context.Context, ing *v1alpha1.Ingress) error {
 		return nil
 	}
 	began := time.Now()
-	world := snapshot.Ingress(r.reader, cfg, ing)
+	world := r.gather(cfg, ing)
 	result := translate.Ingress(world)
 	r.metrics.Translated(ctx, began)
 	if err := r.track(ing, world.World.Refs, result.Objects); err != nil {
@@ -100,10 +103,21 @@ func (r *Reconciler) bring(ctx context.Context, ing *v1alpha1.Ingress) error {
 	return nil
 }
 
+// gather looks once more where it has looked for VirtualServices by new keys: what changed before
+// it was known to look by them has woken nobody.
+func (r *Reconciler) gather(cfg config.Config, ing *v1alpha1.Ingress) snapshot.Snapshot {
+	world := snapshot.Ingress(r.reader, cfg, ing)
+	for r.meshHosts.look(name(ing), world.World.MeshKeys) {
+		world = snapshot.Ingress(r.reader, cfg, ing)
+	}
+	return world
+}
+
 // FinalizeKind takes away everything the Ingress has, in whatever namespace.
 func (r *Reconciler) FinalizeKind(ctx context.Context, ing *v1alpha1.Ingress) reconciler.Event {
 	r.observer.Forget(name(ing))
 	r.metrics.Forget(name(ing))
+	r.meshHosts.look(name(ing), nil)
 	return r.writer.Finalize(ctx, ing)
 }
 
@@ -111,6 +125,7 @@ func (r *Reconciler) FinalizeKind(ctx context.Context, ing *v1alpha1.Ingress) re
 func (r *Reconciler) ObserveDeletion(_ context.Context, key types.NamespacedName) error {
 	r.observer.Forget(key)
 	r.metrics.Forget(key)
+	r.meshHosts.look(key, nil)
 	return nil
 }
 

@@ -71,10 +71,10 @@ func gated(istio map[string]string, data observer, gate gate) Factory {
 		if err := apply.AddIndexes(secrets.Informer(), gateways.Informer(), rules.Informer(), services.Informer(), entries.Informer()); err != nil {
 			t.Fatal(err)
 		}
-		if err := fakeingressinformer.Get(ctx).Informer().AddIndexers(listers.Indexers()); err != nil {
+		if err := services.Informer().AddIndexers(listers.MeshIndexers()); err != nil {
 			t.Fatal(err)
 		}
-		if err := services.Informer().AddIndexers(listers.RootIndexers()); err != nil {
+		if err := fakeingressinformer.Get(ctx).Informer().AddIndexers(listers.Indexers()); err != nil {
 			t.Fatal(err)
 		}
 		for _, o := range row.Objects {
@@ -108,15 +108,14 @@ func gated(istio map[string]string, data observer, gate gate) Factory {
 		r := &Reconciler{
 			reader: listers.Reader{
 				Services: fakeserviceinformer.Get(ctx).Lister(), Secrets: secrets.Lister(), Gateways: gateways.Lister(),
-				Ingresses:       fakeingressinformer.Get(ctx).Informer().GetIndexer(),
-				VirtualServices: services.Informer().GetIndexer(),
+				Ingresses: fakeingressinformer.Get(ctx).Informer().GetIndexer(), Mesh: services.Informer().GetIndexer(),
 			},
 			writer: apply.NewWriter(kube, mesh, apply.Caches{
 				Secrets: secrets.Informer().GetIndexer(), Gateways: gateways.Informer().GetIndexer(),
 				DestinationRules: rules.Informer().GetIndexer(), VirtualServices: services.Informer().GetIndexer(),
 				ServiceEntries: entries.Informer().GetIndexer(),
 			}),
-			observer: data, tracker: &FakeTracker{}, statuses: knative.NetworkingV1alpha1(), gate: gate,
+			observer: data, tracker: &FakeTracker{}, statuses: knative.NetworkingV1alpha1(), gate: gate, meshHosts: newMeshHosts(),
 		}
 		rec := ingressreconciler.NewReconciler(ctx, logging.FromContext(ctx), knative, fakeingressinformer.Get(ctx).Lister(),
 			recorder, r, Class, controller.Options{ConfigStore: configured(t, istio), SkipStatusUpdates: true})

@@ -21,8 +21,10 @@ type Reader struct {
 	Services core.ServiceLister
 	Secrets  core.SecretLister
 	Gateways istio.GatewayLister
-	// Ingresses must have been given Indexers, VirtualServices RootIndexers.
-	Ingresses, VirtualServices cache.Indexer
+	// Ingresses must have been given Indexers.
+	Ingresses cache.Indexer
+	// Mesh is the cache of VirtualServices, and must have been given MeshIndexers.
+	Mesh cache.Indexer
 }
 
 var _ snapshot.Reader = Reader{}
@@ -44,7 +46,7 @@ func (r Reader) Gateway(n types.NamespacedName) (*istiov1.Gateway, bool) {
 
 // VirtualService implements snapshot.Reader.
 func (r Reader) VirtualService(n types.NamespacedName) (*istiov1.VirtualService, bool) {
-	item, there, err := r.VirtualServices.GetByKey(n.String())
+	item, there, err := r.Mesh.GetByKey(n.String())
 	if err != nil || !there {
 		return nil, false
 	}
@@ -53,7 +55,7 @@ func (r Reader) VirtualService(n types.NamespacedName) (*istiov1.VirtualService,
 
 // Delegating implements snapshot.Reader.
 func (r Reader) Delegating(delegateKey types.NamespacedName) []*istiov1.VirtualService {
-	return by[*istiov1.VirtualService](r.VirtualServices, delegateIndex, delegateKey.String())
+	return by[*istiov1.VirtualService](r.Mesh, delegateIndex, delegateKey.String())
 }
 
 // Claimants implements snapshot.Reader.
@@ -103,13 +105,6 @@ func Indexers() cache.Indexers {
 			return named(snapshot.DelegateKeys(types.NamespacedName{Namespace: ing.Namespace, Name: ing.Name})), nil
 		},
 	}
-}
-
-// RootIndexers are those that a cache of VirtualServices needs for a Reader, from the start.
-func RootIndexers() cache.Indexers {
-	return cache.Indexers{delegateIndex: func(o any) ([]string, error) {
-		return named(snapshot.Delegations(o.(*istiov1.VirtualService))), nil
-	}}
 }
 
 func named(keys []types.NamespacedName) []string {
