@@ -270,7 +270,9 @@ func stopped(t *testing.T, m lab.Mesh) {
 // hostile is a namespace and a name from which KServe derives wrong hosts by cutting strings.
 func hostile(t *testing.T, m lab.Mesh) {
 	i := isvc{name: "my-predictor-x", namespace: "team-default", first: "predictor"}
-	applyFor(t, m, "{apiVersion: v1, kind: Namespace, metadata: {name: team-default, labels: {istio-injection: enabled}}}\n")
+	kubectl(t, m, "{apiVersion: v1, kind: Namespace, metadata: {name: team-default, labels: {istio-injection: enabled}}}\n", "apply", "-f", "-")
+	// Nobody needs the name again, so nobody waits until its pods have drained.
+	t.Cleanup(func() { _, _ = m.Kubectl(cleanup(), nil, "delete", "namespace", "team-default", "--wait=false") })
 	deployed(t, m, i.serves("predictor", "runtime", ""), "team-default", "my-predictor-x-predictor")
 	applyFor(t, m, i.objects())
 	inference(t, m, i, i.component("predictor"))
