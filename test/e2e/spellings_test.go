@@ -71,16 +71,23 @@ func applyFor(t *testing.T, m lab.Mesh, manifest string) {
 	t.Cleanup(func() { _, _ = m.Kubectl(cleanup(), []byte(manifest), "delete", "--ignore-not-found", "-f", "-") })
 }
 
+// deployOutside makes a caller without a sidecar, and waits for it.
+func deployOutside(t *testing.T, m lab.Mesh) {
+	t.Helper()
+	kubectl(t, m, outside, "apply", "-f", "-")
+	if err := m.Rollout(t.Context(), "outside", "caller"); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // deployBackends makes the backends, and callers inside and outside the mesh, and waits for them.
 func deployBackends(t *testing.T, m lab.Mesh) {
 	t.Helper()
 	applyFor(t, m, backends)
-	kubectl(t, m, outside, "apply", "-f", "-")
-	for _, d := range []struct{ namespace, names string }{{"apps", "backend-a backend-b backend-tag backend-acme caller"}, {"outside", "caller"}} {
-		if err := m.Rollout(t.Context(), d.namespace, strings.Fields(d.names)...); err != nil {
-			t.Fatal(err)
-		}
+	if err := m.Rollout(t.Context(), "apps", "backend-a", "backend-b", "backend-tag", "backend-acme", "caller"); err != nil {
+		t.Fatal(err)
 	}
+	deployOutside(t, m)
 }
 
 const (
