@@ -79,10 +79,16 @@ func (l *Lab) gatewaysBack(ctx context.Context, c cluster.Cluster) error {
 	return c.Apply(ctx, objects)
 }
 
-// gatewaysAway takes all gateways away. Where aliases lead to the name of the local gateway its Service stays, without
-// pods: a name that is taken away and given back does not resolve for as long as DNS remembers that.
-func (l *Lab) gatewaysAway(ctx context.Context, c cluster.Cluster, aliased bool) error {
-	objects, err := l.pluginGateways(func(o unstructured.Unstructured) bool { return !aliased || o.GetKind() == "Gateway" })
+// gatewaysAway takes all gateways away. Where sidecars stand in for the local one its Service stays, without pods, as
+// people are told to leave it: while a Service is made anew its name does not resolve, and istiod takes the cluster of
+// that name from sidecars.
+func (l *Lab) gatewaysAway(ctx context.Context, c cluster.Cluster) error {
+	manifest, err := os.ReadFile(l.pluginFile())
+	if err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	stays := keepsLoopback(manifest)
+	objects, err := l.pluginGateways(func(o unstructured.Unstructured) bool { return !stays || o.GetKind() == "Gateway" })
 	if err != nil {
 		return err
 	}

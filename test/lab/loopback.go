@@ -3,7 +3,6 @@ package lab
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -49,9 +48,7 @@ func (l *Lab) loopback(ctx context.Context, c cluster.Cluster, p Profile) error 
 		if !wanted {
 			return noLoopback(filters)
 		}
-		// Its Service goes with the gateways, and comes back without pods.
-		_, err = c.Kubectl(ctx, nil, "-n", "istio-system", "get", "service", "knative-local-gateway", "-o", "name")
-		return errors.Join(inForce(filters, !p.MeshOnly), err)
+		return inForce(filters, !p.MeshOnly)
 	})
 	if err != nil {
 		said, _ := c.Kubectl(ctx, nil, "-n", "knative-serving", "get", "events", "--field-selector=involvedObject.name=config-istio",

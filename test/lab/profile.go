@@ -112,7 +112,7 @@ func (l *Lab) apply(ctx context.Context, c cluster.Cluster, p Profile) error {
 		if err := host.WaitFor(ctx, "Ingresses to leave the gateways", leaveLimit, func(ctx context.Context) error { return atGateways(ctx, c) }); err != nil {
 			return err
 		}
-		if err := l.gatewaysAway(ctx, c, p.Config[privateAddress] != ""); err != nil {
+		if err := l.gatewaysAway(ctx, c); err != nil {
 			return err
 		}
 	}
