@@ -46,7 +46,7 @@ func address(s *httptest.Server) string { return s.Listener.Addr().String() }
 // TestThroughAnObserver has each kind of answer, as an observer tells it. Silence is asked for apart: whoever
 // answers has all the time there is.
 func TestThroughAnObserver(t *testing.T) {
-	data := sidecar(t, map[string]string{"a.example.com": "d1", "slow.example.com": "silent", "moved.example.com": "moved"})
+	data := sidecar(t, map[string]string{"a.example.com": "d1", "slow.example.com": "silent", "moved.example.com": "moved", plan.SwitchHost: "d2"})
 	pod := httptest.NewServer(Handler(NewSidecar(address(data)).Look))
 	t.Cleanup(pod.Close)
 	for _, asked := range []struct {
@@ -54,10 +54,10 @@ func TestThroughAnObserver(t *testing.T) {
 		want []Sight
 	}{
 		{q: Question{Patience: MostPatience, Hosts: []string{
-			"a.example.com", "unknown.example.com", "moved.example.com", "a.example.com:8080", "a/b",
+			"a.example.com", "unknown.example.com", "moved.example.com", "a.example.com:8080", "a/b", "_a.example.com", plan.SwitchHost,
 		}}, want: []Sight{
 			{Status: 200, Hash: "h1", Digest: "d1"}, {Status: 404}, {Status: 301},
-			{Fault: "not the name of a host"}, {Fault: "not the name of a host"},
+			{Fault: "not the name of a host"}, {Fault: "not the name of a host"}, {Fault: "not the name of a host"}, {Status: 200, Digest: "d2", Hash: "h1"},
 		}},
 		{q: Question{Patience: time.Millisecond, Hosts: []string{"slow.example.com"}}, want: []Sight{{Fault: "timed out"}}},
 	} {

@@ -49,7 +49,7 @@ func (s *Sidecar) Look(ctx context.Context, q Question) ([]Sight, error) {
 // look sends what only the direct answer of a mesh VirtualService answers rightly. Whatever
 // else it reaches is told to be a probe.
 func (s *Sidecar) look(ctx context.Context, host string, patience time.Duration) Sight {
-	if len(validation.IsDNS1123Subdomain(host)) > 0 {
+	if len(validation.IsDNS1123Subdomain(host)) > 0 && !plan.OfLoopback(host) {
 		return Sight{Fault: "not the name of a host"}
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)

@@ -61,13 +61,20 @@ const MarkHeader = "Net-Mesh-Loopback"
 
 // Hosts by which sidecars are asked for the loopback. They lead there and nowhere else, so
 // that the answer is the refusal of what comes a second time. Nobody can have them: ICANN
-// keeps .internal for private use.
+// keeps .internal for private use, and what begins with "_" is no host to Kubernetes, Istio or
+// Knative. It must be none: an EnvoyFilter adds these to routes in which Istio has made sure that
+// no host is twice, and Envoy refuses such routes as a whole.
 const (
-	TrialHost    = "trial.loopback.net-mesh.internal"
-	ListenerHost = "listener.loopback.net-mesh.internal"
+	TrialHost    = "_trial.loopback.net-mesh.internal"
+	ListenerHost = "_listener.loopback.net-mesh.internal"
 	// SwitchHost leads to where the name of the local gateway leads.
-	SwitchHost = "switch.loopback.net-mesh.internal"
+	SwitchHost = "_switch.loopback.net-mesh.internal"
 )
+
+// OfLoopback says whether a host is one of these.
+func OfLoopback(host string) bool {
+	return host == TrialHost || host == ListenerHost || host == SwitchHost
+}
 
 // LoopStatus is HTTP's Loop Detected.
 const LoopStatus = 508

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/net-mesh/net-mesh/pkg/config"
 	"github.com/net-mesh/net-mesh/pkg/model"
@@ -88,5 +89,23 @@ func TestTheLoopbackIsOnlyWithoutLocalGateway(t *testing.T) {
 				t.Errorf("%s: %s drops %v", name, e.Name, e.Drops)
 			}
 		}
+	}
+}
+
+// TestNobodyElseCanNameTheHostsOfTheLoopback: they are added to route tables after Istio has seen to
+// it that no host is there twice, and Envoy refuses a table with a host twice as a whole. So one
+// VirtualService, ServiceEntry or Ingress of whatever tenant that named such a host would keep every
+// sidecar of the mesh from its routes. All of these take DNS names only, whatever their case.
+func TestNobodyElseCanNameTheHostsOfTheLoopback(t *testing.T) {
+	for _, host := range []string{plan.TrialHost, plan.ListenerHost, plan.SwitchHost} {
+		if !plan.OfLoopback(host) || len(validation.IsDNS1123Subdomain(host)) == 0 {
+			t.Errorf("others can name %s", host)
+		}
+		if faults := validation.IsDNS1123Subdomain(strings.ReplaceAll(host, "_", "")); len(faults) > 0 {
+			t.Errorf("%s is no authority of a request: %s", host, faults)
+		}
+	}
+	if plan.OfLoopback("_other.net-mesh.internal") {
+		t.Error("others are taken for one of the loopback")
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"knative.dev/networking/pkg/apis/networking/v1alpha1"
 
 	"github.com/net-mesh/net-mesh/pkg/config"
@@ -24,11 +25,11 @@ const (
 
 // inferenceService names the InferenceService whose requests an Ingress may be the first to
 // take, if it is of one. Labels say so, and KServe's name for the component too, so that no two
-// may be the first.
+// may be the first. A label may have dots, the name of an InferenceService has none.
 func inferenceService(ing *v1alpha1.Ingress) (types.NamespacedName, bool) {
 	name, component := ing.Labels[inferenceServiceLabel], ing.Labels[componentLabel]
 	of := types.NamespacedName{Namespace: ing.Namespace, Name: name}
-	return of, name != "" && (component == predictor || component == transformer) && ing.Name == componentOf(of, component).Name
+	return of, len(validation.IsDNS1035Label(name)) == 0 && (component == predictor || component == transformer) && ing.Name == componentOf(of, component).Name
 }
 
 // alias is the InferenceService for which an Ingress is to serve its name, empty if there is none.
@@ -42,12 +43,24 @@ func alias(rec *Recorder, cfg config.Config, ing *v1alpha1.Ingress) types.Namesp
 	if !is {
 		return types.NamespacedName{}
 	}
-	taken := slices.ContainsFunc(rec.Targets(serviceKey(of)), func(other *v1alpha1.Ingress) bool { return nameOf(other) != nameOf(ing) })
+	taken := slices.ContainsFunc(rec.Targets(serviceKey(of)), func(other *v1alpha1.Ingress) bool {
+		return nameOf(other) != nameOf(ing) && mayHave(rec, other, of)
+	})
 	explained, transformed := component(rec, of, explainer), component(rec, of, transformer)
 	if taken || explained || transformed && ing.Labels[componentLabel] == predictor || !isFree(rec, cfg, of) {
 		return types.NamespacedName{}
 	}
 	return of
+}
+
+// mayHave says whether an Ingress that claims the name of an InferenceService may do so: one of another
+// namespace may only mean a domain of the world, and only while no Service has the name.
+func mayHave(r Reader, ing *v1alpha1.Ingress, of types.NamespacedName) bool {
+	if ing.Namespace == of.Namespace {
+		return true
+	}
+	_, found := r.Service(of)
+	return !found && slices.Contains(Claims(ing), Claim{Scope: config.External, Host: serviceKey(of)})
 }
 
 // isFree says whether the Service of an InferenceService's name leads nowhere else: there is none,

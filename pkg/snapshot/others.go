@@ -2,7 +2,6 @@ package snapshot
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -10,7 +9,6 @@ import (
 	istiov1 "istio.io/client-go/pkg/apis/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"knative.dev/networking/pkg/apis/networking"
 	"knative.dev/networking/pkg/apis/networking/v1alpha1"
 
 	"github.com/net-mesh/net-mesh/pkg/config"
@@ -102,13 +100,14 @@ func virtualService(cfg config.Config, vs *istiov1.VirtualService, of types.Name
 	return out
 }
 
-// ingressOf names the Ingress whose a VirtualService is, by its owner, or else by its label.
+// ingressOf names the Ingress whose a VirtualService is, by its owner: a label anybody may write, and
+// the garbage collector sees to it that an owner is none that is not there.
 func ingressOf(vs *istiov1.VirtualService) string {
 	owner := metav1.GetControllerOf(vs)
 	if owner != nil && owner.Kind == "Ingress" && strings.HasPrefix(owner.APIVersion, v1alpha1.SchemeGroupVersion.Group+"/") {
 		return owner.Name
 	}
-	return vs.Labels[networking.IngressLabelKey]
+	return ""
 }
 
 // completed is a host as Istio reads it: only one without a dot is short for a Service.
@@ -122,30 +121,35 @@ func completed(host, namespace, clusterDomain string) string {
 // unrouted finds hosts that no route fits in sidecars, though one does at gateways that asks for
 // nothing but the host. A sidecar makes a virtual host of each host of a VirtualService, with
 // those of its routes that are for sidecars, whatever hosts these ask for
-// (buildSidecarVirtualHostsForVirtualService of pilot/pkg/networking/core/route in istio/istio).
+// (buildSidecarVirtualHostsForVirtualService of pilot/pkg/networking/core/route in istio/istio). One
+// that is larger than any of KServe's, or that is not understood, has none.
 func unrouted(routes []*v1alpha3.HTTPRoute, hosts []string) []Lead {
+	read, understood := expressionsOf(routes, len(hosts))
+	if !understood {
+		return nil
+	}
 	var out []Lead
 	for _, h := range hosts {
-		if slices.ContainsFunc(routes, func(r *v1alpha3.HTTPRoute) bool { return fitsInSidecars(r, h) }) {
+		if slices.ContainsFunc(routes, func(r *v1alpha3.HTTPRoute) bool { return read.fitsInSidecars(r, h) }) {
 			continue
 		}
-		if i := slices.IndexFunc(routes, func(r *v1alpha3.HTTPRoute) bool { return fitsAtGateways(r, h) }); i >= 0 {
+		if i := slices.IndexFunc(routes, func(r *v1alpha3.HTTPRoute) bool { return read.fitsAtGateways(r, h) }); i >= 0 {
 			out = append(out, Lead{Host: h, To: rewritten(routes[i])})
 		}
 	}
 	return out
 }
 
-func fitsInSidecars(r *v1alpha3.HTTPRoute, host string) bool {
+func (e expressions) fitsInSidecars(r *v1alpha3.HTTPRoute, host string) bool {
 	return len(r.GetMatch()) == 0 || slices.ContainsFunc(r.GetMatch(), func(m *v1alpha3.HTTPMatchRequest) bool {
-		return forSidecars(m.GetGateways()) && fits(m.GetAuthority(), host)
+		return forSidecars(m.GetGateways()) && e.fits(m.GetAuthority(), host)
 	})
 }
 
 // fitsAtGateways passes over what asks for more than the host: by paths one host may be of many.
-func fitsAtGateways(r *v1alpha3.HTTPRoute, host string) bool {
+func (e expressions) fitsAtGateways(r *v1alpha3.HTTPRoute, host string) bool {
 	return slices.ContainsFunc(r.GetMatch(), func(m *v1alpha3.HTTPMatchRequest) bool {
-		return !forSidecars(m.GetGateways()) && m.GetAuthority() != nil && fits(m.GetAuthority(), host) &&
+		return !forSidecars(m.GetGateways()) && m.GetAuthority() != nil && e.fits(m.GetAuthority(), host) &&
 			m.GetUri() == nil && m.GetMethod() == nil && len(m.GetHeaders())+len(m.GetWithoutHeaders())+len(m.GetQueryParams()) == 0
 	})
 }
@@ -156,7 +160,7 @@ func forSidecars(gateways []string) bool {
 }
 
 // fits compares as Envoy does: a regular expression has to fit the whole.
-func fits(m *v1alpha3.StringMatch, text string) bool {
+func (e expressions) fits(m *v1alpha3.StringMatch, text string) bool {
 	switch {
 	case m == nil:
 		return true
@@ -165,8 +169,8 @@ func fits(m *v1alpha3.StringMatch, text string) bool {
 	case m.GetPrefix() != "":
 		return strings.HasPrefix(text, m.GetPrefix())
 	}
-	whole, err := regexp.Compile(`\A(?:` + m.GetRegex() + `)\z`)
-	return err == nil && whole.MatchString(text)
+	whole := e[m.GetRegex()]
+	return whole != nil && whole.MatchString(text)
 }
 
 // rewritten is the host that a route replaces the request's by, in its rewrite or in a header.

@@ -1,6 +1,8 @@
 package snapshot
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -70,6 +72,48 @@ func TestUnrouted(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, unrouted(routes, []string{host})); diff != "" {
 			t.Errorf("%s: (-want +got) %s", name, diff)
+		}
+	}
+}
+
+// TestNobodyKeepsTheControllerBusy: whoever may write an InferenceService's VirtualService may write
+// what takes hours to be understood. It is not looked at; KServe's is small.
+func TestNobodyKeepsTheControllerBusy(t *testing.T) {
+	regex := func(text string) *v1alpha3.HTTPMatchRequest {
+		return &v1alpha3.HTTPMatchRequest{Gateways: []string{"a/b"}, Authority: &v1alpha3.StringMatch{MatchType: &v1alpha3.StringMatch_Regex{Regex: text}}}
+	}
+	many := func(n int, m *v1alpha3.HTTPMatchRequest) []*v1alpha3.HTTPRoute {
+		return []*v1alpha3.HTTPRoute{{Match: slices.Repeat([]*v1alpha3.HTTPMatchRequest{m}, n)}}
+	}
+	hosts := func(n int) []string { return slices.Repeat([]string{"iris.example.com"}, n) }
+	for name, tt := range map[string]struct {
+		routes []*v1alpha3.HTTPRoute
+		hosts  []string
+	}{
+		"many hosts and conditions": {many(15_000, regex("iris[.]example[.]com")), hosts(20_000)},
+		"many routes":               {slices.Repeat(many(1, regex("iris[.]example[.]com")), 15_000), hosts(20_000)},
+		"a huge expression":         {many(1, regex("iris.example.com|"+strings.Repeat("(a?){1000}", 100_000))), hosts(1)},
+		"a small one of much":       {many(1, regex("iris.example.com|((a{1,9}){1,9}){1,9}"+strings.Repeat("(b?){1000}", 20))), hosts(1)},
+	} {
+		if got := unrouted(tt.routes, tt.hosts); got != nil {
+			t.Errorf("%s: it was looked at", name)
+		}
+	}
+	if got := unrouted(many(20, regex(`^(?i)iris\.example\.com(?::\d{1,5})?$`)), hosts(20)); len(got) != 20 {
+		t.Error("what KServe writes is too much:", got)
+	}
+}
+
+// TestWhatIsNotUnderstoodIsNotServed: an expression that only Envoy reads may fit in sidecars.
+func TestWhatIsNotUnderstoodIsNotServed(t *testing.T) {
+	match := func(text, gateway string) *v1alpha3.HTTPRoute {
+		return &v1alpha3.HTTPRoute{Match: []*v1alpha3.HTTPMatchRequest{{
+			Gateways: []string{gateway}, Authority: &v1alpha3.StringMatch{MatchType: &v1alpha3.StringMatch_Regex{Regex: text}},
+		}}}
+	}
+	for _, inSidecars := range []string{"(", `\C+`, "(?i", "a{2000}"} {
+		if got := unrouted([]*v1alpha3.HTTPRoute{match(inSidecars, "mesh"), match("iris.*", "a/b")}, []string{"iris.example.com"}); got != nil {
+			t.Errorf("%s: %v", inSidecars, got)
 		}
 	}
 }

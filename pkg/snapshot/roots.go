@@ -109,7 +109,7 @@ func DelegateKeys(ingress types.NamespacedName) []types.NamespacedName {
 	return keys
 }
 
-// Delegations lists the keys of all that a VirtualService delegates to, each once. One without
+// Delegations lists the keys of all that a VirtualService delegates to, sorted, each once. One without
 // hosts is a delegate itself, and Istio looks no further.
 func Delegations(vs *istiov1.VirtualService) []types.NamespacedName {
 	if len(vs.Spec.GetHosts()) == 0 {
@@ -120,11 +120,13 @@ func Delegations(vs *istiov1.VirtualService) []types.NamespacedName {
 		if route.GetDelegate() == nil {
 			continue
 		}
-		if key, is := DelegateKey(delegateOf(vs, route)); is && !slices.Contains(keys, key) {
+		if key, is := DelegateKey(delegateOf(vs, route)); is {
 			keys = append(keys, key)
 		}
 	}
-	return keys
+	// There may be thousands, for whoever wants to keep us busy.
+	slices.SortFunc(keys, compareNames)
+	return slices.Compact(keys)
 }
 
 // delegateOf names what a route delegates to; without a namespace that of its own is meant.

@@ -39,11 +39,8 @@ func (r *Reconciler) begin(ctx context.Context, cfg config.Config, l translate.L
 		return progress{}, err
 	}
 	if !sameFilter(have, set.Listener) {
-		if p, ready, err := r.tryFirst(ctx, cfg, l); err != nil || !ready {
+		if p, ready, err := r.mayWrite(ctx, cfg, l, have); err != nil || !ready {
 			return p, err
-		}
-		if have != nil {
-			r.before = &filterSpec{spec: have.Spec.DeepCopy(), digest: have.Annotations[resources.DigestAnnotation]}
 		}
 		if err := r.writeFilter(ctx, have, set.Listener); err != nil {
 			return progress{}, err
@@ -52,10 +49,31 @@ func (r *Reconciler) begin(ctx context.Context, cfg config.Config, l translate.L
 	return r.lead(ctx, cfg, l)
 }
 
+// mayWrite says whether all sidecars may have the listener: it has been tried. One that was in force
+// needs no trial. Somebody deleted or edited it, and what is led to it fails until it is back.
+func (r *Reconciler) mayWrite(ctx context.Context, cfg config.Config, l translate.LoopbackResult, have *envoyFilter) (progress, bool, error) {
+	sw, err := r.filter(ctx, nameOf(l.Objects.Switch))
+	if err != nil {
+		return progress{}, false, err
+	}
+	same := have == nil || have.Annotations[resources.DigestAnnotation] == l.Objects.Digest
+	if same && provenGeneration(sw) == l.Objects.Digest {
+		return progress{}, true, nil
+	}
+	p, ready, err := r.tryFirst(ctx, cfg, l)
+	if ready && have != nil {
+		r.before = &filterSpec{spec: have.Spec.DeepCopy(), digest: have.Annotations[resources.DigestAnnotation]}
+	}
+	return p, ready, err
+}
+
 // tryFirst has observers try the listener, and says whether all sidecars may have it.
 func (r *Reconciler) tryFirst(ctx context.Context, cfg config.Config, l translate.LoopbackResult) (p progress, ready bool, err error) {
 	digest := l.Objects.Digest
 	if len(l.Plan.Trials) == 0 {
+		for _, f := range l.Findings {
+			r.tell(cfg, corev1.EventTypeNormal, string(f.Reason), f.Message)
+		}
 		return progress{settled: true, waiting: "an observer to try the listener", again: later}, false, nil
 	}
 	if r.refused == digest && r.now().Sub(r.refusedAt) < mercy {
@@ -105,7 +123,7 @@ func (r *Reconciler) lead(ctx context.Context, cfg config.Config, l translate.Lo
 	if err != nil {
 		return progress{}, err
 	}
-	if sw != nil && sameFilter(sw, set.Switch) && sw.Annotations[provenAnnotation] == set.Digest {
+	if sameFilter(sw, set.Switch) && provenGeneration(sw) == set.Digest {
 		return r.watch(ctx, cfg, set)
 	}
 	seen, err := r.ask(ctx, plan.ListenerHost, set.Digest, false)
@@ -131,8 +149,9 @@ func (r *Reconciler) lead(ctx context.Context, cfg config.Config, l translate.Lo
 		if err := r.writeFilter(ctx, sw, set.Switch); err != nil {
 			return progress{}, err
 		}
+		r.over(leading)
 	}
-	return r.conclude(ctx, cfg, set)
+	return r.conclude(ctx, cfg, set, provenGeneration(sw) != "")
 }
 
 // awaitIngresses tells people what the whole mesh waits for, if that takes long: who is served
@@ -145,8 +164,9 @@ func (r *Reconciler) awaitIngresses(cfg config.Config, where string, names []str
 	return waitingFor(what)
 }
 
-// conclude waits until the name leads to the listener, and ends the trial.
-func (r *Reconciler) conclude(ctx context.Context, cfg config.Config, set resources.LoopbackSet) (progress, error) {
+// conclude waits until the name leads to the listener, and ends the trial. A name that was led there
+// before stays so, whatever sidecars answer: Ingresses have left what it led to earlier.
+func (r *Reconciler) conclude(ctx context.Context, cfg config.Config, set resources.LoopbackSet, led bool) (progress, error) {
 	seen, err := r.ask(ctx, plan.SwitchHost, set.Digest, false)
 	switch {
 	case err != nil:
@@ -156,6 +176,8 @@ func (r *Reconciler) conclude(ctx context.Context, cfg config.Config, set resour
 		return waitingFor(seen.silent), nil
 	case !seen.proven() && !r.overdue(leading):
 		return waitingFor(seen.wrong), nil
+	case !seen.proven() && led:
+		return r.fails(cfg, "not every sidecar leads the name of the local gateway to the loopback: "+seen.wrong), nil
 	case !seen.proven():
 		r.over(leading)
 		if err := r.deleteFilter(ctx, nameOf(set.Switch)); err != nil {
@@ -181,9 +203,7 @@ func (r *Reconciler) takeBack(ctx context.Context, cfg config.Config, set resour
 	r.over(adding)
 	switch {
 	case led && r.before == nil:
-		r.sound = false
-		r.tell(cfg, corev1.EventTypeWarning, failing, "not every sidecar shows the loopback's listener: "+why+"; look in the log of that pod's istio-proxy")
-		return progress{waiting: why, again: later}, nil
+		return r.fails(cfg, "not every sidecar shows the loopback's listener: "+why), nil
 	case led:
 		if err := r.restore(ctx, set.Listener); err != nil {
 			return progress{}, err
@@ -205,8 +225,7 @@ func (r *Reconciler) watch(ctx context.Context, cfg config.Config, set resources
 	case err != nil:
 		return progress{}, err
 	case seen.wrong != "" && r.overdue(leading):
-		r.sound = false
-		r.tell(cfg, corev1.EventTypeWarning, failing, "the loopback does not answer everywhere any more: "+seen.wrong+"; look in the log of that pod's istio-proxy")
+		r.fails(cfg, "the loopback does not answer everywhere any more: "+seen.wrong)
 	case seen.wrong == "":
 		r.over(leading)
 		if seen.proven() && !r.sound {
@@ -214,6 +233,13 @@ func (r *Reconciler) watch(ctx context.Context, cfg config.Config, set resources
 		}
 	}
 	return progress{settled: true, waiting: seen.wrong, again: later}, r.deleteTrials(ctx)
+}
+
+// fails tells people what they have to look at, since nothing can be taken back.
+func (r *Reconciler) fails(cfg config.Config, why string) progress {
+	r.sound = false
+	r.tell(cfg, corev1.EventTypeWarning, failing, why+"; look in the log of that pod's istio-proxy")
+	return progress{waiting: why, again: later}
 }
 
 // tellInForce is said once, and again after anything else was said of it: who reads events goes

@@ -10,6 +10,7 @@ package loopback
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"go.uber.org/zap"
@@ -65,6 +66,9 @@ type Reconciler struct {
 
 	// What follows is of one look after the other: there is one key.
 
+	// on is the way that the looks before were on; what follows is of that one.
+	on way
+
 	// awaited is since when each step waits for its proof.
 	awaited map[step]time.Time
 	// refused is the digest of a listener that was withdrawn, and refusedAt when.
@@ -97,34 +101,28 @@ func (r *Reconciler) Reconcile(ctx context.Context, key string) error {
 	cfg, err := r.config()
 	if err != nil {
 		// Nothing is decided without a configuration; a good one wakes us.
+		r.turn(nowhere)
 		return nil
 	}
 	l := translate.Loopback(snapshot.LoopbackOf(r.reader, cfg, r.root, r.observers))
 	namespace, name, _ := splitKey(key)
 	if !r.IsLeaderFor(types.NamespacedName{Namespace: namespace, Name: name}) {
+		r.turn(nowhere)
 		settled, err := r.looksSettled(ctx, l)
 		r.gate.set(l.Plan.Wanted, settled)
-		if !settled {
-			r.again(later)
-		}
+		r.again(later)
 		return err
 	}
-	advance := r.leave
+	advance, on := r.leave, away
 	if l.Plan.Wanted {
-		advance = r.begin
+		advance, on = r.begin, there
 	}
-	for _, f := range l.Findings {
-		r.tell(cfg, corev1.EventTypeNormal, string(f.Reason), f.Message)
-	}
+	r.turn(on)
 	p, err := advance(ctx, cfg, l)
-	if apierrs.IsForbidden(err) {
-		// Who may not write a loopback has none, so nobody waits for it.
-		r.gate.set(l.Plan.Wanted, true)
-		r.tell(cfg, corev1.EventTypeWarning, forbidden, err.Error()+"; grant the rights of 200-clusterrole.yaml where Istio's root namespace and the observers are")
-	}
 	if err != nil {
-		return err
+		return r.failed(cfg, l, err)
 	}
+	r.over(working)
 	if p.waiting != "" {
 		r.logger.Debugw("The loopback waits", "for", p.waiting)
 	}
@@ -133,6 +131,40 @@ func (r *Reconciler) Reconcile(ctx context.Context, key string) error {
 		r.again(pause)
 	}
 	return nil
+}
+
+// failed tells of what does not pass by itself, and returns it.
+func (r *Reconciler) failed(cfg config.Config, l translate.LoopbackResult, err error) error {
+	switch {
+	case apierrs.IsForbidden(err):
+		// Who may not write a loopback has none, so nobody waits for it.
+		r.gate.set(l.Plan.Wanted, true)
+		r.tell(cfg, corev1.EventTypeWarning, forbidden, err.Error()+"; grant the rights of 200-clusterrole.yaml where Istio's root namespace and the observers are")
+	case errors.Is(err, errTheirs), r.overdue(working):
+		r.sound = false
+		r.tell(cfg, corev1.EventTypeWarning, failing, err.Error())
+	}
+	return err
+}
+
+// way is where the loop is going.
+type way string
+
+const (
+	nowhere way = ""
+	there   way = "to the loopback"
+	away    way = "from the loopback"
+)
+
+// turn forgets what was awaited on another way: it says nothing of this one, and may be long ago.
+func (r *Reconciler) turn(to way) {
+	if r.on == to {
+		return
+	}
+	r.on, r.awaited, r.before, r.looks = to, map[step]time.Time{}, nil, 0
+	if to == nowhere {
+		r.refused, r.told, r.sound = "", "", false
+	}
 }
 
 // pause is when to look again.
@@ -147,16 +179,22 @@ func (r *Reconciler) pause(p progress) time.Duration {
 	return soon
 }
 
-// looksSettled is for who does not lead: it judges by what the leader has written.
+// looksSettled is for who does not lead: it judges by what the leader has written, and by what keeps
+// that from writing. Only that a trial failed it cannot know, so it waits.
 func (r *Reconciler) looksSettled(ctx context.Context, l translate.LoopbackResult) (bool, error) {
 	sw, err := r.filter(ctx, switchName(r.root))
 	switch {
+	case apierrs.IsForbidden(err):
+		return true, nil // it is to the leader too
 	case err != nil:
 		return false, err
-	case l.Plan.Wanted:
-		return sw != nil && sw.Annotations[provenAnnotation] == l.Objects.Digest, nil
+	case !l.Plan.Wanted:
+		return sw == nil, nil
+	case sw != nil || len(l.Plan.Trials) > 0:
+		return provenGeneration(sw) == l.Objects.Digest, nil
 	}
-	return sw == nil, nil
+	listener, err := r.filter(ctx, listenerName(r.root))
+	return err == nil && !sameFilter(listener, l.Objects.Listener), err // nobody can try it
 }
 
 // step is one of the things that are waited for.
@@ -168,6 +206,8 @@ const (
 	moving   step = "ingresses"
 	leading  step = "switch"
 	clearing step = "clearing"
+	// working is for failures of the API to pass.
+	working step = "working"
 )
 
 // overdue says whether a step has waited for longer than patience allows, and lets the first

@@ -2,6 +2,7 @@ package loopback
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 
@@ -21,6 +22,21 @@ import (
 
 // provenAnnotation of the switch says which generation of the loopback sidecars have shown.
 const provenAnnotation = "net-mesh.dev/proven"
+
+// provenGeneration says which generation a switch was shown to lead to; empty if none.
+func provenGeneration(sw *envoyFilter) string {
+	if sw == nil {
+		return ""
+	}
+	return sw.Annotations[provenAnnotation]
+}
+
+// errTheirs: something of our name is not ours. It is no failure of the API, so people are told.
+var errTheirs = errors.New("belongs to somebody else")
+
+func theirs(kind string, n types.NamespacedName) error {
+	return fmt.Errorf("%s %s %w: it has no label %s; delete or rename it, or give it back the label", kind, n, errTheirs, resources.LoopbackLabel)
+}
 
 // filterSpec is what an EnvoyFilter was.
 type filterSpec struct {
@@ -56,7 +72,7 @@ func (r *Reconciler) filter(ctx context.Context, n types.NamespacedName) (*envoy
 	case err != nil:
 		return nil, fmt.Errorf("cannot read EnvoyFilter %s: %w", n, err)
 	case f.Labels[resources.LoopbackLabel] == "":
-		return nil, fmt.Errorf("EnvoyFilter %s belongs to somebody else: it has no label %s; delete or rename it", n, resources.LoopbackLabel)
+		return nil, theirs("EnvoyFilter", n)
 	}
 	return f, nil
 }
@@ -154,6 +170,9 @@ func (r *Reconciler) syncDoors(ctx context.Context, cfg config.Config, wanted []
 			next := old.DeepCopy()
 			want.Spec.DeepCopyInto(&next.Spec)
 			_, err = c.Update(ctx, next, metav1.UpdateOptions{})
+		}
+		if apierrs.IsAlreadyExists(err) {
+			return theirs("Gateway", nameOf(want))
 		}
 		if err != nil {
 			return failed("write Gateway", want, err)
