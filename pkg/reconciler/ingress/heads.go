@@ -32,18 +32,7 @@ func heads(leading func(hostKey string) []*v1alpha1.Ingress, wake func(*v1alpha1
 			}
 		}
 	}
-	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(o any) { changed(o.(*v1alpha1.Ingress)) },
-		UpdateFunc: func(before, after any) {
-			if old, new := before.(*v1alpha1.Ingress), after.(*v1alpha1.Ingress); !claimAlike(old, new) || !equality.Semantic.DeepEqual(old.Spec, new.Spec) {
-				changed(old, new)
-			}
-		},
-		DeleteFunc: func(o any) {
-			if last, ok := o.(cache.DeletedFinalStateUnknown); ok {
-				o = last.Obj
-			}
-			changed(o.(*v1alpha1.Ingress))
-		},
-	}
+	return onChange(func(a, b *v1alpha1.Ingress) bool {
+		return claimAlike(a, b) && equality.Semantic.DeepEqual(a.Spec, b.Spec)
+	}, changed)
 }

@@ -107,8 +107,10 @@ func (r *Reconciler) bring(ctx context.Context, ing *v1alpha1.Ingress) error {
 // it was known to look by them has woken nobody.
 func (r *Reconciler) gather(cfg config.Config, ing *v1alpha1.Ingress) snapshot.Snapshot {
 	world := snapshot.Ingress(r.reader, cfg, ing)
-	for r.meshHosts.look(name(ing), world.World.MeshKeys) {
+	// Keys that change again change by what KServe's VirtualService says, and that wakes us.
+	if r.meshHosts.look(name(ing), world.World.MeshKeys) {
 		world = snapshot.Ingress(r.reader, cfg, ing)
+		r.meshHosts.look(name(ing), world.World.MeshKeys)
 	}
 	return world
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync"
 
-	"google.golang.org/protobuf/proto"
 	istiov1 "istio.io/client-go/pkg/apis/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -78,20 +77,5 @@ func (m *meshHosts) handler(wake func(types.NamespacedName)) cache.ResourceEvent
 			wake(ing)
 		}
 	}
-	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(o any) { changed(o.(*istiov1.VirtualService)) },
-		UpdateFunc: func(before, after any) {
-			old, now := before.(*istiov1.VirtualService), after.(*istiov1.VirtualService)
-			// Two versions may be of two objects, one deleted and one created, which differ in age.
-			if old.UID != now.UID || !proto.Equal(&old.Spec, &now.Spec) {
-				changed(old, now)
-			}
-		},
-		DeleteFunc: func(o any) {
-			if last, ok := o.(cache.DeletedFinalStateUnknown); ok {
-				o = last.Obj
-			}
-			changed(o.(*istiov1.VirtualService))
-		},
-	}
+	return onChange(routeAlike, changed)
 }

@@ -28,20 +28,7 @@ func neighbours(claimants func(hostKey string) []*v1alpha1.Ingress, wake func(*v
 			}
 		}
 	}
-	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(o any) { changed(o.(*v1alpha1.Ingress)) },
-		UpdateFunc: func(before, after any) {
-			if old, new := before.(*v1alpha1.Ingress), after.(*v1alpha1.Ingress); !claimAlike(old, new) {
-				changed(old, new)
-			}
-		},
-		DeleteFunc: func(o any) {
-			if last, ok := o.(cache.DeletedFinalStateUnknown); ok {
-				o = last.Obj
-			}
-			changed(o.(*v1alpha1.Ingress))
-		},
-	}
+	return onChange(claimAlike, changed)
 }
 
 // claimAlike compares what neighbours look at. Labels choose the gateways. Two versions may

@@ -6,8 +6,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"knative.dev/networking/pkg/apis/networking/v1alpha1"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/net-mesh/net-mesh/pkg/snapshot"
 )
 
@@ -23,18 +21,5 @@ func roots(delegated func(delegateKey types.NamespacedName) []*v1alpha1.Ingress,
 			}
 		}
 	}
-	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(o any) { changed(o.(*istiov1.VirtualService)) },
-		UpdateFunc: func(before, after any) {
-			if old, new := before.(*istiov1.VirtualService), after.(*istiov1.VirtualService); !proto.Equal(&old.Spec, &new.Spec) {
-				changed(old, new)
-			}
-		},
-		DeleteFunc: func(o any) {
-			if last, ok := o.(cache.DeletedFinalStateUnknown); ok {
-				o = last.Obj
-			}
-			changed(o.(*istiov1.VirtualService))
-		},
-	}
+	return onChange(routeAlike, changed)
 }
