@@ -339,7 +339,7 @@ func TestDiffLive(t *testing.T) {
 				tt.change(s)
 			}
 			out, problems, code := run(nil, append([]string{"diff", "--live"}, strings.Fields(tt.args)...)...)
-			if strings.HasPrefix(problems, "Info HostNamedElsewhere ") {
+			if strings.HasPrefix(problems, "Warning HostNamedElsewhere ") {
 				_, problems, _ = strings.Cut(problems, "\n") // what is somebody else's names the same host
 			}
 			if (code != 0) != (len(tt.want) > 0) || code > 1 || (code == 0) != (problems == "no difference\n") || (code == 1) != (problems == "") {

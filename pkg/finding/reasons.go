@@ -43,8 +43,10 @@ const (
 
 // Warning: nothing of the object is touched, but somebody else does not get what he wants of it.
 const (
-	DelegateConflict Reason = "DelegateConflict"
-	DelegateMissing  Reason = "DelegateMissing"
+	DelegateConflict   Reason = "DelegateConflict"
+	DelegateMissing    Reason = "DelegateMissing"
+	HostNamedElsewhere Reason = "HostNamedElsewhere"
+	HostWithoutRoute   Reason = "HostWithoutRoute"
 )
 
 // Info: worth knowing, told once.
@@ -54,8 +56,6 @@ const (
 	MeshIgnoresRedirect Reason = "MeshIgnoresRedirect"
 	MeshIgnoresTLS      Reason = "MeshIgnoresTLS"
 	ConfigKeyUnknown    Reason = "ConfigKeyUnknown"
-	HostNamedElsewhere  Reason = "HostNamedElsewhere"
-	HostWithoutRoute    Reason = "HostWithoutRoute"
 	LoopbackUntried     Reason = "LoopbackUntried"
 )
 
@@ -103,13 +103,13 @@ func Catalogue() []Entry {
 		{TargetMissing, Pending, NetworkConfigured, "A path leads to a host that no Ingress serves, so requests fail there. Create the Route of that name, or correct what leads there."},
 		{DelegateConflict, Warning, NetworkConfigured, "A VirtualService delegates here, and Istio leaves out a route whose condition does not lie within what is delegated. Nothing else is touched. Have the VirtualService delegate more, or call the host itself."},
 		{DelegateMissing, Warning, NetworkConfigured, "A VirtualService delegates to a delegate of this Ingress that is not there, or is not told to its namespace, so Istio leaves its route out. Ask for delegates, or correct the name or the namespaces."},
+		{HostNamedElsewhere, Warning, NetworkConfigured, "A VirtualService of somebody else names a host of the Ingress for sidecars. Istio lets one of the two have it, so the Ingress may never be Ready, or the other one has no effect. Remove the host from it."},
+		{HostWithoutRoute, Warning, NetworkConfigured, "KServe's VirtualService keeps a public host of an InferenceService in the mesh without a route, and Istio puts it before ours, so callers in the mesh get 404. Delete it, and KServe writes a younger one; or name the namespaces that call in export-to."},
 		{NoExternalEntry, Info, None, "No external gateway is configured: public hosts are served to callers inside the mesh only."},
 		{RouteShadowed, Info, None, "A path can never be reached because an earlier one matches the same requests."},
 		{MeshIgnoresRedirect, Info, None, "Redirects to HTTPS concern gateways; with none configured, callers inside the mesh are served directly."},
 		{MeshIgnoresTLS, Info, None, "TLS blocks concern gateways; with none configured, mTLS of the mesh protects the way."},
 		{ConfigKeyUnknown, Info, None, "config-istio holds a key that has no effect."},
-		{HostNamedElsewhere, Info, None, "A VirtualService of somebody else names a host of the Ingress for sidecars. Istio lets one of the two have it, so the Ingress may never be Ready, or the other one has no effect. Remove the host from it."},
-		{HostWithoutRoute, Info, None, "KServe's VirtualService keeps a public host of an InferenceService in the mesh without a route, and Istio puts it before ours, so callers in the mesh get 404. Delete it, and KServe writes a younger one; or name the namespaces that call in export-to."},
 		{LoopbackUntried, Info, None, "No observer can try the loopback before all sidecars have it, so it is not begun. Install an observer, or set loopback to \"false\" in config-istio."},
 	}
 }

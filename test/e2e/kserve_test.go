@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"knative.dev/networking/pkg/apis/networking/v1alpha1"
+
 	"github.com/net-mesh/net-mesh/test/lab"
 )
 
@@ -327,13 +329,7 @@ func externalHostLate(t *testing.T, m lab.Mesh) {
 	predictor := i.component("predictor")
 	inference(t, m, i, predictor)
 	refused(t, m, to(predictor, "-H", "Host: "+i.external), 404)
-	eventually(t, "the Ingress to be told", func(ctx context.Context) error {
-		out, err := m.Kubectl(ctx, nil, "-n", "apps", "get", "events", "--field-selector", "involvedObject.name=late-predictor,reason=HostWithoutRoute", "-o", "name")
-		if err == nil && strings.TrimSpace(out) == "" {
-			err = errors.New("there is no such event")
-		}
-		return err
-	})
+	comes(t, m, "late-predictor", v1alpha1.IngressConditionNetworkConfigured, "True", "HostWithoutRoute")
 	kubectl(t, m, "", "-n", "apps", "delete", "virtualservices.networking.istio.io", "late")
 	kubectl(t, m, i.objects(), "apply", "-f", "-")
 	_, h := hears(t, m, "clients", predictor, to(predictor, "-H", "Host: "+i.external))
