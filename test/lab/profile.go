@@ -107,17 +107,17 @@ func (l *Lab) apply(ctx context.Context, c cluster.Cluster, p Profile) error {
 			return err
 		}
 	}
-	// Gateways go last, when nobody is sent to them any more.
+	if l.installed() {
+		if err := l.loopback(ctx, c, p); err != nil {
+			return err
+		}
+	}
+	// Gateways go last, when nobody is sent to them any more, by Ingresses or by the name of the local one.
 	if p.MeshOnly {
 		if err := host.WaitFor(ctx, "Ingresses to leave the gateways", leaveLimit, func(ctx context.Context) error { return atGateways(ctx, c) }); err != nil {
 			return err
 		}
 		if err := l.gatewaysAway(ctx, c); err != nil {
-			return err
-		}
-	}
-	if l.installed() {
-		if err := l.loopback(ctx, c, p); err != nil {
 			return err
 		}
 	}
