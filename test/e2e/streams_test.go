@@ -21,11 +21,11 @@ import (
 // before: it passes on no trailers of requests, and what it adds to headers is not to be measured.
 const streamEnds = `{apiVersion: serving.knative.dev/v1, kind: Service, metadata: {name: streams-http, namespace: apps, labels: {networking.knative.dev/visibility: cluster-local}}, spec: {template: {
   metadata: {annotations: {%[3]s, features.knative.dev/http-full-duplex: Enabled}},
-  spec: {timeoutSeconds: %[2]d, containers: [{image: "%[1]s", args: [serve], ports: [{name: http1, containerPort: 8080}], resources: {requests: {cpu: 50m}}}]}}}}
+  spec: {timeoutSeconds: %[2]d, responseStartTimeoutSeconds: %[2]d, containers: [{image: "%[1]s", args: [serve], ports: [{name: http1, containerPort: 8080}], resources: {requests: {cpu: 50m}}}]}}}}
 ---
 {apiVersion: serving.knative.dev/v1, kind: Service, metadata: {name: streams-h2c, namespace: apps, labels: {networking.knative.dev/visibility: cluster-local}}, spec: {template: {
   metadata: {annotations: {%[3]s}},
-  spec: {timeoutSeconds: %[2]d, containers: [{image: "%[1]s", args: [serve], ports: [{name: h2c, containerPort: 8080}], resources: {requests: {cpu: 50m}}}]}}}}
+  spec: {timeoutSeconds: %[2]d, responseStartTimeoutSeconds: %[2]d, containers: [{image: "%[1]s", args: [serve], ports: [{name: h2c, containerPort: 8080}], resources: {requests: {cpu: 50m}}}]}}}}
 ---
 {apiVersion: v1, kind: Service, metadata: {name: streams-plain, namespace: apps}, spec: {selector: {app: streams-plain}, ports: [{name: http, port: 80, targetPort: 8080}]}}
 ---

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 )
 
@@ -57,38 +56,7 @@ func (l *Lab) Prerequisites(ctx context.Context, install bool) error {
 	if len(what) > 0 {
 		return fmt.Errorf("this machine lacks %s: apt-get install %s, or let 'lab prerequisites --install' do it", strings.Join(what, ", "), strings.Join(packages, " "))
 	}
-	if err := kernel(ctx); err != nil {
-		return err
-	}
-	return atLeast(inotifyInstances, sidecarsTogether)
-}
-
-// Each sidecar takes two of the inotify instances that one user may have, and all sidecars of all labs run as one
-// user. A proxy that gets none ends itself as soon as it starts. 128, the limit of most machines, is reached
-// by two labs under load.
-const (
-	inotifyInstances = "/proc/sys/fs/inotify/max_user_instances"
-	sidecarsTogether = 4096
-)
-
-// atLeast raises a limit of the kernel where it is lower. It is the machine's, and stays when labs go: who else needs
-// it by then is not known.
-func atLeast(file string, limit int) error {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return fmt.Errorf("cannot read a limit of the kernel: %w", err)
-	}
-	have, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		return fmt.Errorf("%s is no number: %w", file, err)
-	}
-	if have >= limit {
-		return nil
-	}
-	if err := os.WriteFile(file, []byte(strconv.Itoa(limit)), 0o644); err != nil {
-		return fmt.Errorf("%s is %d, too low for a few labs at once, and cannot be raised (%w): have it set to %d outside of this sandbox", file, have, err, limit)
-	}
-	return nil
+	return kernel(ctx)
 }
 
 func missing() (what, packages []string) {

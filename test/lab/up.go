@@ -69,6 +69,9 @@ func (l *Lab) samePins(p parts) error {
 }
 
 func (l *Lab) bringUp(ctx context.Context, c cluster.Cluster, p parts) error {
+	if err := l.Host.EnsureLimits(); err != nil {
+		l.Progress.Say("%v", err) // a lab that is alone does with less
+	}
 	if err := l.Progress.Step(ctx, "network", l.Host.EnsureNetwork); err != nil {
 		return err
 	}
