@@ -48,12 +48,8 @@ type Door struct {
 	Selector []model.KV           `json:"selector"`
 }
 
-// Ports of the loopback in each proxy, on its loopback address. Istio uses neither.
-const (
-	LoopbackPort = 15007
-	// TrialPort is where a listener is tried, beside the one that serves.
-	TrialPort = 15017
-)
+// DoorPort is that of doors, on the loopback address of a gateway. Istio does not use it.
+const DoorPort = 15007
 
 // MarkHeader marks what has come through the loopback: what comes a second time is on its
 // way round for ever. Mesh routes take it off, so no application sees it.

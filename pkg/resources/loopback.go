@@ -86,9 +86,9 @@ func (s LoopbackSet) All() []any {
 }
 
 // loopbackDigest changes with anything that a proxy could refuse. A trial differs from what
-// serves in its names and its port, so both have the digest of the latter.
+// serves in its names, so both have the digest of the latter.
 func loopbackDigest() string {
-	text, err := json.Marshal([]any{loopbackListener(serving, ""), loopbackCluster("", serving.port), virtualHost(serving.name, serving.host, "")})
+	text, err := json.Marshal([]any{loopbackListener(serving, ""), loopbackCluster("", serving.address()), virtualHost(serving.name, serving.host, "")})
 	if err != nil {
 		panic(fmt.Sprintf("marshalling the loopback: %v", err)) // it is maps, lists and strings
 	}
@@ -115,8 +115,8 @@ func door(d plan.Door) *istiov1.Gateway {
 		Spec: v1alpha3.Gateway{
 			Selector: toMap(d.Selector),
 			Servers: []*v1alpha3.Server{{
-				Port:  &v1alpha3.Port{Name: "http-loopback", Number: plan.LoopbackPort, Protocol: "HTTP"},
-				Bind:  loopbackAddress,
+				Port:  &v1alpha3.Port{Name: "http-loopback", Number: plan.DoorPort, Protocol: "HTTP"},
+				Bind:  doorBind,
 				Hosts: []string{"*"},
 			}},
 		},

@@ -16,8 +16,8 @@ type (
 
 const (
 	typeURL = "type.googleapis.com/envoy.extensions."
-	// loopbackAddress is what a proxy calls itself; iptables leave it alone.
-	loopbackAddress = "127.0.0.1"
+	// doorBind is what a gateway calls itself.
+	doorBind = "127.0.0.1"
 	// sidecarRoutes is Istio's name for the routes that sidecars have for port 80.
 	sidecarRoutes = "80"
 	// unlimited is where Istio sets no limit of its own, and Envoy has one.
@@ -54,7 +54,7 @@ func routeTable() *v1alpha3.EnvoyFilter_EnvoyConfigObjectMatch {
 func loopbackListener(at place, digest string) node {
 	return node{
 		"name":              at.name,
-		"address":           socket(at.port),
+		"address":           at.address(),
 		"traffic_direction": "OUTBOUND",
 		"filter_chains": list{node{"filters": list{node{
 			"name":         "envoy.filters.network.http_connection_manager",
@@ -137,13 +137,13 @@ func refusal(digest string) node {
 }
 
 // loopbackCluster leads to a listener of the same proxy, in the protocol of the caller.
-func loopbackCluster(name string, port int) node {
+func loopbackCluster(name string, address node) node {
 	return node{
 		"name":            name,
 		"type":            "STATIC",
 		"connect_timeout": "10s",
 		"load_assignment": node{"cluster_name": name, "endpoints": list{node{
-			"lb_endpoints": list{node{"endpoint": node{"address": socket(port)}}},
+			"lb_endpoints": list{node{"endpoint": node{"address": address}}},
 		}}},
 		"circuit_breakers": node{"thresholds": list{node{
 			"max_connections": unlimited, "max_pending_requests": unlimited, "max_requests": unlimited, "max_retries": unlimited,
@@ -175,6 +175,13 @@ func virtualHost(name, host, cluster string) node {
 	}
 }
 
-func socket(port int) node {
-	return node{"socket_address": node{"address": loopbackAddress, "port_value": port}}
+// address is a socket in the pod's abstract namespace. It is no IP address, for Envoy refuses
+// a listener at an address that another has, and a ServiceEntry of anybody may have Istio make
+// one at any IP address and port: new sidecars would never become ready.
+func (p place) address() node { return node{"pipe": node{"path": "@" + p.name}} }
+
+// doorAddress is that of a door in the gateway's own pod. Gateways have no listeners of
+// ServiceEntries.
+func doorAddress() node {
+	return node{"socket_address": node{"address": doorBind, "port_value": plan.DoorPort}}
 }

@@ -12,14 +12,13 @@ import (
 // place is where a listener is, and by what it is known.
 type place struct {
 	name string
-	port int
 	// host leads to it, and nowhere else.
 	host string
 }
 
 var (
-	serving = place{name: "net-mesh-loopback", port: plan.LoopbackPort, host: plan.ListenerHost}
-	trying  = place{name: "net-mesh-loopback-trial", port: plan.TrialPort, host: plan.TrialHost}
+	serving = place{name: "net-mesh-loopback", host: plan.ListenerHost}
+	trying  = place{name: "net-mesh-loopback-trial", host: plan.TrialHost}
 )
 
 const (
@@ -34,7 +33,7 @@ type patch = v1alpha3.EnvoyFilter_EnvoyConfigObjectPatch
 func listenerPatches(at place, digest string) []*patch {
 	return []*patch{
 		added(v1alpha3.EnvoyFilter_LISTENER, inContext(sidecars, nil), loopbackListener(at, digest)),
-		added(v1alpha3.EnvoyFilter_CLUSTER, clusterOf(sidecars, ""), loopbackCluster(at.name, at.port)),
+		added(v1alpha3.EnvoyFilter_CLUSTER, clusterOf(sidecars, ""), loopbackCluster(at.name, at.address())),
 		added(v1alpha3.EnvoyFilter_VIRTUAL_HOST, routeTable(), virtualHost(at.name, at.host, at.name)),
 	}
 }
@@ -44,20 +43,22 @@ func listenerPatches(at place, digest string) []*patch {
 // plays no part then, and comes back with them when this goes.
 func switchPatches(l plan.Loopback, digest string) []*patch {
 	name := fmt.Sprintf("outbound|80||%s", l.Host)
-	var out []*patch
-	contexts := []v1alpha3.EnvoyFilter_PatchContext{sidecars}
+	out := led(sidecars, name, serving.address())
 	if len(l.Doors) > 0 {
-		contexts = append(contexts, gateways)
-	}
-	for _, context := range contexts {
-		out = append(out,
-			&patch{
-				ApplyTo: v1alpha3.EnvoyFilter_CLUSTER, Match: clusterOf(context, name),
-				Patch: &v1alpha3.EnvoyFilter_Patch{Operation: v1alpha3.EnvoyFilter_Patch_REMOVE},
-			},
-			added(v1alpha3.EnvoyFilter_CLUSTER, clusterOf(context, ""), loopbackCluster(name, serving.port)))
+		out = append(out, led(gateways, name, doorAddress())...)
 	}
 	return append(out, added(v1alpha3.EnvoyFilter_VIRTUAL_HOST, routeTable(), virtualHost("net-mesh-loopback-switch", plan.SwitchHost, name)))
+}
+
+// led has a cluster lead to an address, whatever its endpoints are.
+func led(context v1alpha3.EnvoyFilter_PatchContext, cluster string, address node) []*patch {
+	return []*patch{
+		{
+			ApplyTo: v1alpha3.EnvoyFilter_CLUSTER, Match: clusterOf(context, cluster),
+			Patch: &v1alpha3.EnvoyFilter_Patch{Operation: v1alpha3.EnvoyFilter_Patch_REMOVE},
+		},
+		added(v1alpha3.EnvoyFilter_CLUSTER, clusterOf(context, ""), loopbackCluster(cluster, address)),
+	}
 }
 
 func added(to v1alpha3.EnvoyFilter_ApplyTo, where *v1alpha3.EnvoyFilter_EnvoyConfigObjectMatch, value node) *patch {

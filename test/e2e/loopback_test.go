@@ -53,6 +53,7 @@ func TestLoopback(t *testing.T) {
 		}
 	})
 	t.Run("a forged marker", func(t *testing.T) { forged(t, m, through) })
+	t.Run("addresses in the pod that somebody takes", func(t *testing.T) { inPod(t, m, url, through) })
 	t.Run("a local gateway takes over, and gives back", func(t *testing.T) {
 		asMode(t, "gateway")
 		if !meets(t, m, url, map[string]string{"iris-predictor": gatewayID}) {
@@ -62,6 +63,29 @@ func TestLoopback(t *testing.T) {
 		asMode(t, "mesh-only")
 		byCaller(t, m, url)
 	})
+}
+
+// claims are ServiceEntries of a tenant: one has every sidecar listen at an address of the pod, where a door is in
+// gateways, one leads a host to the socket of the loopback.
+const claims = `{apiVersion: networking.istio.io/v1, kind: ServiceEntry, metadata: {name: listens, namespace: apps}, spec: {hosts: [listens.example.org],
+  addresses: [127.0.0.1], ports: [{number: 15007, name: tcp, protocol: TCP}], resolution: STATIC, endpoints: [{address: 192.0.2.10}]}}
+---
+{apiVersion: networking.istio.io/v1, kind: ServiceEntry, metadata: {name: leads, namespace: apps}, spec: {hosts: [leads.example.org],
+  ports: [{number: 80, name: http, protocol: HTTP}], resolution: STATIC, endpoints: [{address: "unix://@net-mesh-loopback"}]}}
+---
+`
+
+// inPod: such ServiceEntries keep no sidecar from coming up, nor from being served, and who calls their hosts is
+// refused at once.
+func inPod(t *testing.T, m lab.Mesh, url string, through func(string, ...string) lab.Request) {
+	applyFor(t, m, claims)
+	listens(t, m, "clients", "deploy/caller", "istio-proxy", "127.0.0.1:15007")
+	kubectl(t, m, "", "-n", "clients", "rollout", "restart", "deployment/caller")
+	if err := m.Rollout(t.Context(), "clients", "caller"); err != nil {
+		t.Fatal(err)
+	}
+	byCaller(t, m, url)
+	refused(t, m, through("leads"), 502, 503, 508)
 }
 
 // byCaller wants the application to be asked by the caller itself.

@@ -85,7 +85,7 @@ spec:
       operation: ADD
       value:
         name: taken
-        address: {socket_address: {address: 127.0.0.1, port_value: 15017}}
+        address: {pipe: {path: "@net-mesh-loopback-trial"}}
         filter_chains:
         - filters:
           - name: envoy.filters.network.tcp_proxy
@@ -103,7 +103,7 @@ func TestLoopbackWithdrawn(t *testing.T) {
 	// What was said earlier is no proof.
 	kubectl(t, m, "", "-n", "knative-serving", "delete", "events", "--field-selector=involvedObject.name=config-istio")
 	applyFor(t, m, taken)
-	listens(t, m, watching, "deploy/"+observer, "istio-proxy", "127.0.0.1:15017")
+	listens(t, m, watching, "deploy/"+observer, "istio-proxy", "@net-mesh-loopback-trial")
 	kubectl(t, m, "", "-n", "knative-serving", "patch", "configmap", "config-istio", "--type=merge", "-p", `{"data": {"local-gateways": "[]\n"}}`)
 	stop := traffic(t, m, "clients", 20, []target{{Name: "hello", URL: helloURL, Want: "Hello World!"}})
 	eventually(t, "the loopback to be withdrawn", func(ctx context.Context) error {
@@ -123,7 +123,7 @@ func TestLoopbackWithdrawn(t *testing.T) {
 		}
 		return err
 	})
-	if got := listeners(t, m, "clients", "deploy/caller", "istio-proxy"); strings.Contains(got, "net-mesh-loopback") || strings.Contains(got, ":15007") {
+	if got := listeners(t, m, "clients", "deploy/caller", "istio-proxy"); strings.Contains(got, "net-mesh-loopback") {
 		t.Errorf("a sidecar that is no observer's listens at\n%s", got)
 	}
 	lost(t, "a Service that needs no loopback", stop(), "dns")
@@ -134,7 +134,7 @@ func TestLoopbackWithdrawn(t *testing.T) {
 		t.Fatal(err)
 	}
 	asMode(t, "half-mesh")
-	listens(t, m, "clients", "deploy/caller", "istio-proxy", "127.0.0.1:15007")
+	listens(t, m, "clients", "deploy/caller", "istio-proxy", "@net-mesh-loopback")
 }
 
 func listeners(t *testing.T, m lab.Mesh, namespace, pod, container string) string {
