@@ -9,6 +9,7 @@ import (
 	apierrs "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/net-mesh/net-mesh/pkg/finding"
@@ -101,6 +102,10 @@ func (k kind[T]) create(ctx context.Context, owner Owner, want T, c *Changes) er
 	want = want.DeepCopyObject().(T)
 	k.holding.take(owner, want)
 	_, err := k.client(want.GetNamespace()).Create(ctx, want, metav1.CreateOptions{})
+	if apierrs.IsAlreadyExists(err) {
+		// The cache was a moment behind. That is what a conflict is to whoever tries again.
+		err = apierrs.NewConflict(schema.GroupResource{Resource: k.name}, want.GetName(), err)
+	}
 	if err != nil {
 		return k.failed(ctx, owner, "create", want, err)
 	}

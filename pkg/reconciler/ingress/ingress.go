@@ -193,13 +193,21 @@ func (r *Reconciler) watch(ing *v1alpha1.Ingress, refs []finding.Ref) error {
 	return errors.Join(errs...)
 }
 
-// failed shows the text of a failure, unless the next attempt is likely to mend it: a
-// cache that was a moment behind concerns nobody.
+// failed shows the text of a failure, unless the next attempt is likely to mend it.
 func failed(ing *v1alpha1.Ingress, err error) error {
-	if !apierrs.IsConflict(err) && !apierrs.IsAlreadyExists(err) {
+	if !behind(err) {
 		status.Failed(ing, err)
 	}
 	return err
+}
+
+// behind: nothing is wrong but that a cache was a moment behind, which concerns nobody. Knative
+// makes no event of it either, and tries again.
+func behind(err error) bool {
+	if all, joined := err.(interface{ Unwrap() []error }); joined { //nolint:errorlint // each of the joined is looked at
+		return !slices.ContainsFunc(all.Unwrap(), func(one error) bool { return !behind(one) })
+	}
+	return apierrs.IsConflict(err)
 }
 
 func name(ing *v1alpha1.Ingress) types.NamespacedName {

@@ -223,6 +223,9 @@ func TestReconcile(t *testing.T) {
 		creates: "objects", fail: InduceFailure("create", "virtualservices"), status: "api-failed", wantErr: true,
 		events: []string{"Warning InternalError " + refusal("hello-ingress") + "\n" + refusal("hello-local") + "\n" + refusal("hello-mesh")},
 	}, {
+		name: "an object that is there, and not in the cache yet, concerns nobody", world: "new", config: gateways, seen: waiting,
+		creates: "objects", fail: there, wantErr: true,
+	}, {
 		name: "a failing observation is shown in its own words", world: "written", config: gateways,
 		seen: seen{err: errors.New("no way to ask")}, status: "observe-failed", wantErr: true,
 		events: []string{"Warning InternalError no way to ask"},
@@ -301,6 +304,14 @@ func TestReconcile(t *testing.T) {
 // wanting is told of the root of testdata.
 const wanting = `VirtualService clients/models spec.http[0] delegates to apps/hello-delegate, which is not there, so Istio leaves this route out; ` +
 	`ask for it by the annotation net-mesh.dev/delegate: "true" of the Service, Route or DomainMapping of Ingress apps/hello, or by delegates: "true" in config-istio, or remove the route`
+
+// there: VirtualServices are made already, and no cache knows.
+func there(action clientgotesting.Action) (bool, runtime.Object, error) {
+	if !action.Matches("create", "virtualservices") {
+		return false, nil, nil
+	}
+	return true, nil, apierrs.NewAlreadyExists(schema.GroupResource{Resource: "virtualservices"}, "hello")
+}
 
 // shut holds back.
 type shut struct{}

@@ -27,6 +27,9 @@ func (r *Reconciler) ReconcileKind(ctx context.Context, ing *v1alpha1.Ingress) r
 	if errors.Is(err, errUntold) {
 		return nil
 	}
+	if err != nil && behind(err) {
+		return err
+	}
 	reconciler.PostProcessReconcile(ctx, ing, before)
 	if failure := r.report(ctx, before, ing); failure != nil {
 		if waits, _ := controller.IsRequeueKey(err); waits {
