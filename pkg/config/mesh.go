@@ -70,7 +70,7 @@ func parsePrivateAddress(data map[string]string, istio *Istio) error {
 	case "", addressMeshOnly:
 		return nil
 	case addressLoopback:
-		if strings.TrimSpace(data[loopbackKey]) == "false" {
+		if on, written, err := parseSwitch(data, loopbackKey); err == nil && written && !on {
 			return fmt.Errorf(`%s: %s: %q and %s: "false" would publish an address that leads nowhere; remove one of the two keys`,
 				IstioConfigMap, privateAddressKey, addressLoopback, loopbackKey)
 		}

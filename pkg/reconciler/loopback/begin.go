@@ -94,7 +94,7 @@ func (r *Reconciler) tryFirst(ctx context.Context, cfg config.Config, l translat
 	case seen.silent != "":
 		// It says nothing of the listener.
 		r.over(trying)
-		return waitingFor(seen.silent), false, nil
+		return r.awaitSidecar(cfg, seen.silent), false, nil
 	case !r.overdue(trying):
 		return waitingFor(seen.wrong), false, nil
 	}
@@ -132,7 +132,7 @@ func (r *Reconciler) lead(ctx context.Context, cfg config.Config, l translate.Lo
 		return progress{}, err
 	case seen.silent != "":
 		r.over(adding)
-		return waitingFor(seen.silent), nil
+		return r.awaitSidecar(cfg, seen.silent), nil
 	case !seen.proven() && !r.overdue(adding):
 		return waitingFor(seen.wrong), nil
 	case !seen.proven():
@@ -154,6 +154,16 @@ func (r *Reconciler) lead(ctx context.Context, cfg config.Config, l translate.Lo
 	return r.conclude(ctx, cfg, set, provenGeneration(sw) != "")
 }
 
+// awaitSidecar tells people who is silent, if that takes long: nothing can be said of the listener then, and
+// nothing is withdrawn.
+func (r *Reconciler) awaitSidecar(cfg config.Config, silent string) progress {
+	if r.overdue(hearing) {
+		r.tell(cfg, corev1.EventTypeWarning, awaiting, "the loopback in place of a local gateway waits for a sidecar that is to be asked: "+silent+
+			"; what was served before is kept until then. Look at that pod, or take its Service out of NET_MESH_OBSERVERS")
+	}
+	return waitingFor(silent)
+}
+
 // awaitIngresses tells people what the whole mesh waits for, if that takes long: who is served
 // as before for another reason, such as a gateway that is missing, does not move.
 func (r *Reconciler) awaitIngresses(cfg config.Config, where string, names []string) progress {
@@ -173,7 +183,7 @@ func (r *Reconciler) conclude(ctx context.Context, cfg config.Config, set resour
 		return progress{}, err
 	case seen.silent != "":
 		r.over(leading)
-		return waitingFor(seen.silent), nil
+		return r.awaitSidecar(cfg, seen.silent), nil
 	case !seen.proven() && !r.overdue(leading):
 		return waitingFor(seen.wrong), nil
 	case !seen.proven() && led:

@@ -206,6 +206,8 @@ const (
 	moving   step = "ingresses"
 	leading  step = "switch"
 	clearing step = "clearing"
+	// hearing is for sidecars that could not be asked.
+	hearing step = "hearing"
 	// working is for failures of the API to pass.
 	working step = "working"
 )

@@ -270,7 +270,8 @@ func TestWhatObserversDoNotShowIsWithdrawn(t *testing.T) {
 	}
 }
 
-// TestSilenceIsWaitedFor: who cannot be asked says nothing against a listener.
+// TestSilenceIsWaitedFor: who cannot be asked says nothing against a listener. After a while people are told who it
+// is, once.
 func TestSilenceIsWaitedFor(t *testing.T) {
 	m := newMesh(t, meshOnly)
 	m.silent = true
@@ -278,6 +279,13 @@ func TestSilenceIsWaitedFor(t *testing.T) {
 	m.clock = m.clock.Add(2 * patience)
 	if got := m.look(); got != "trial service" || m.r.gate.Settled(true) {
 		t.Error("there is", got)
+	}
+	if got := m.told(awaiting); !strings.Contains(got, "observer has no ready pod") {
+		t.Errorf("people are told %q", got)
+	}
+	m.clock = m.clock.Add(2 * patience)
+	if m.look(); m.told(awaiting) != "" {
+		t.Error("people are told again")
 	}
 	m.silent = false
 	m.refuses[plan.TrialHost] = true

@@ -43,6 +43,9 @@ func (r *Reconciler) ask(ctx context.Context, host, digest string, observersOnly
 	if out.asked == 0 {
 		out.silent = "nobody can be asked"
 	}
+	if out.silent == "" {
+		r.over(hearing)
+	}
 	return out, err
 }
 
