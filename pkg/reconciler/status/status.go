@@ -54,7 +54,8 @@ func Write(ctx context.Context, ing *v1alpha1.Ingress, r translate.Result, c app
 
 // Findings are all that is to be told, gravest first.
 func Findings(r translate.Result, c apply.Changes) []finding.Finding {
-	return finding.Sort(slices.Concat(about(c.Refused, NotOwned, ofSomebodyElse), about(c.Contested, Contested, changedBySomebodyElse), r.Findings))
+	needed, delegates := apart(c.Refused, r.Plan)
+	return finding.Sort(slices.Concat(about(needed, NotOwned, ofSomebodyElse), about(delegates, finding.DelegateMissing, delegateOfSomebodyElse), about(c.Contested, Contested, changedBySomebodyElse), r.Findings))
 }
 
 // Untold says whether a first status would tell nothing but that a proof is awaited.

@@ -22,12 +22,14 @@ import (
 var (
 	gateway = plan.Plan{Public: []plan.Address{{DomainInternal: "gw"}}, Private: []plan.Address{{DomainInternal: "local"}}}
 	meshed  = plan.Plan{Public: []plan.Address{{DomainInternal: "gw"}}, Private: []plan.Address{{MeshOnly: true}}}
-	proven  = readiness.State{Ready: true}
-	awaited = readiness.State{Waiting: []string{"a pod"}}
-	invalid = finding.Finding{Reason: finding.PortNotFound, Message: "port x of Service a/b does not exist"}
-	pending = finding.Finding{Reason: finding.SecretMissing, Message: "Secret a/c does not exist"}
-	lost    = finding.Finding{Reason: finding.GatewayMissing, Message: "Gateway a/gw of config-istio does not exist"}
-	info    = finding.Finding{Reason: finding.NoExternalEntry, Message: "nobody outside"}
+	// delegating has a delegate too.
+	delegating = plan.Plan{Public: gateway.Public, Private: gateway.Private, Delegates: []plan.Delegate{{Name: "hello-delegate"}}}
+	proven     = readiness.State{Ready: true}
+	awaited    = readiness.State{Waiting: []string{"a pod"}}
+	invalid    = finding.Finding{Reason: finding.PortNotFound, Message: "port x of Service a/b does not exist"}
+	pending    = finding.Finding{Reason: finding.SecretMissing, Message: "Secret a/c does not exist"}
+	lost       = finding.Finding{Reason: finding.GatewayMissing, Message: "Gateway a/gw of config-istio does not exist"}
+	info       = finding.Finding{Reason: finding.NoExternalEntry, Message: "nobody outside"}
 )
 
 // fresh is an Ingress whose generation has not been seen.
@@ -87,6 +89,8 @@ func TestWrite(t *testing.T) {
 			network: "True ", balancer: "True ", ready: "True ", private: "local"},
 		{name: "refused", ing: served(gateway), plan: gateway, changes: apply.Changes{Refused: []finding.Ref{{Kind: "Gateway", Name: "g"}}}, state: proven,
 			network: "False NotOwned", balancer: "True ", ready: "False NotOwned", private: "local", published: true},
+		{name: "a delegate is refused", ing: served(gateway), plan: delegating, changes: apply.Changes{Refused: []finding.Ref{{Kind: "VirtualService", Name: "hello-delegate"}}}, state: proven,
+			network: "True DelegateMissing", balancer: "True ", ready: "True ", private: "local", published: true},
 		{name: "nothing goes while something is missing", ing: served(gateway), plan: gateway, findings: []finding.Finding{pending}, state: proven,
 			network: "Unknown SecretMissing", balancer: "True AwaitingProof", ready: "Unknown SecretMissing", private: "local"},
 		{name: "a gateway with another address is misspelt: what serves goes on", ing: served(meshed), plan: gateway, findings: []finding.Finding{lost}, state: awaited,
