@@ -60,7 +60,8 @@ lab: ## build the lab program
 
 .PHONY: netmesh
 netmesh: ## build the netmesh command line, and kubectl-netmesh, its name as a plugin of kubectl
-	go build -o bin/netmesh ./cmd/netmesh
+	@# With the commit, which "netmesh version" tells, where git says which it is.
+	@go build -buildvcs=auto -o bin/netmesh ./cmd/netmesh 2>/dev/null || go build -o bin/netmesh ./cmd/netmesh
 	ln -sf netmesh bin/kubectl-netmesh
 
 .PHONY: goldens

@@ -69,6 +69,7 @@ func TestExitCodes(t *testing.T) {
 		{"diff -f hello.yaml --set local-gateways=[]", 2, "config-istio.KEY=VALUE"},
 		{"diff -f hello.yaml --set config-istio.local-gateways", 2, "config-istio.KEY=VALUE"},
 		{"diff -f hello.yaml --set config-istio.local-gateways=none", 2, "want a YAML list"},
+		{"diff -f hello.yaml -f gateways.yaml --set config-istio.local-gateways=none", 2, "with --set config-istio.local-gateways=none: "},
 		{"diff -f hello.yaml --set config-network.cluster-local-domain-tls=maybe", 2, "config-network"},
 		{"diff -f - --to -", 2, "once"},
 		{"diff -f hello.yaml --set config-istio.unknown=x", 0, "ConfigKeyUnknown"},

@@ -132,6 +132,9 @@ func (f diffFlags) worlds(c *cobra.Command, in *input) (before, after *world, d 
 		return nil, nil, nil, err
 	}
 	after, err = changed.world(c.Context(), in.clusterDomain, is)
+	if err != nil && len(f.set) > 0 {
+		err = fmt.Errorf("with --set %s: %w", strings.Join(f.set, " --set "), err)
+	}
 	return before, after, d, err
 }
 

@@ -122,11 +122,18 @@ func moves(before, after *world) []moved {
 	for _, is := range after.ingresses {
 		for _, was := range before.ingresses {
 			if was.Model.Name == is.Model.Name {
-				out = append(out, movesOf(is, was.Plan.Public, was.Plan.Private)...)
+				out = append(out, slices.DeleteFunc(movesOf(is, was.Plan.Public, was.Plan.Private), func(m moved) bool {
+					return !was.hosts(m.Scope) && !is.hosts(m.Scope) // nobody asks for the address
+				})...)
 			}
 		}
 	}
 	return out
+}
+
+// hosts says whether the Ingress has any of a scope.
+func (t translated) hosts(scope string) bool {
+	return slices.ContainsFunc(t.Model.VirtualHosts, func(vh model.VirtualHost) bool { return string(vh.Scope) == scope && len(vh.Hosts) > 0 })
 }
 
 // movesOf compares the addresses of one Ingress with those it had.
