@@ -3,6 +3,7 @@ package doctor
 import (
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -28,6 +29,9 @@ func checkObservers(f *facts) []Finding {
 			out = append(out, good("observer %s has ready pods with sidecars", name))
 		}
 	}
+	if f.idle() {
+		return append(out, f.unlisted(listed.services)...) // what the Deployment's pods would be proves nothing; checkController tells
+	}
 	own := slices.ContainsFunc(f.Deployments, ours) && slices.ContainsFunc(f.systemPods(controllerName), func(w Workload) bool { return w.Sidecar })
 	controller := ref("Deployment", f.SystemNamespace, controllerName)
 	switch {
@@ -41,6 +45,11 @@ func checkObservers(f *facts) []Finding {
 			mend("apply %s of net-mesh, list its Service in %s, and have the controller injected", observerManifest, observersVariable))
 	}
 	return append(out, f.unlisted(listed.services)...)
+}
+
+// idle says whether our controller has no pods because none are wanted.
+func (f *facts) idle() bool {
+	return slices.ContainsFunc(f.Deployments, func(d *appsv1.Deployment) bool { return ours(d) && d.Spec.Replicas != nil && *d.Spec.Replicas == 0 })
 }
 
 func (f *facts) checkObserver(name types.NamespacedName) []Finding {

@@ -126,6 +126,12 @@ func (f *facts) injects(namespace string) bool {
 	return have["istio-injection"] == "enabled" || have["istio.io/rev"] != ""
 }
 
+// bare says whether a namespace is known not to ask for sidecars; its pods may.
+func (f *facts) bare(namespace string) bool {
+	_, known := f.namespaces[namespace]
+	return known && !f.notRead(kindNamespace) && !f.injects(namespace)
+}
+
 // served are the namespaces of routes, sorted.
 func (f *facts) served() []string {
 	all := map[string]bool{}

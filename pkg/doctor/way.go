@@ -38,7 +38,7 @@ func Look(w World) View { return View{newFacts(w)} }
 func (v View) Caller(namespace, account string) Stop {
 	own := v.f.choose(func(w Workload) bool { return w.Namespace == namespace && w.Account == account })
 	if len(own) == 0 {
-		own = []Workload{{Ref: ref("ServiceAccount", namespace, account), Namespace: namespace, Account: account, Sidecar: true, Vague: true}}
+		own = []Workload{{Ref: ref("ServiceAccount", namespace, account), Namespace: namespace, Account: account, Sidecar: !v.f.bare(namespace), Vague: true}}
 	}
 	return Stop{role{"callers", v.f.distinct(own), nil}}
 }
@@ -84,7 +84,7 @@ func (v View) Unseen(namespace, account string) string {
 	if _, there := v.f.namespaces[namespace]; !there && len(v.f.namespaces) > 0 && !v.f.notRead(kindNamespace) {
 		return fmt.Sprintf("namespace %s does not exist", namespace)
 	}
-	if len(v.f.Pods) > 0 && !v.f.notRead(kindPod) {
+	if len(v.f.Pods) > 0 && !v.f.notRead(kindPod) && !v.f.bare(namespace) {
 		return fmt.Sprintf("no pod of %s/%s is seen; its sidecar is assumed", namespace, account)
 	}
 	return ""
@@ -102,6 +102,11 @@ func (v View) Unmeshed(caller Stop) *Blocker {
 		return nil
 	}
 	w := bare[0]
+	if w.Vague {
+		return &Blocker{Reason: CallerUnmeshed, Object: ref("Namespace", "", w.Namespace), Maybe: true,
+			Because: fmt.Sprintf("namespace %s does not ask for sidecars, and none of its pods runs as %s: without a sidecar nothing routes for it but gateways", w.Namespace, w.Account),
+			Remedy:  "label the namespace istio-injection: enabled, or the pods sidecar.istio.io/inject: \"true\""}
+	}
 	return &Blocker{Reason: CallerUnmeshed, Object: w.Ref, Maybe: len(bare) < len(caller.role.members),
 		Because: fmt.Sprintf("%s %s/%s has no sidecar, so nothing routes for it but gateways", w.Ref.Kind, w.Ref.Namespace, w.Ref.Name),
 		Remedy:  "have it injected and start it anew, or name a caller that has a sidecar"}
