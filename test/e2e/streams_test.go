@@ -27,13 +27,14 @@ const streamEnds = `{apiVersion: serving.knative.dev/v1, kind: Service, metadata
   metadata: {annotations: {%[3]s}},
   spec: {timeoutSeconds: %[2]d, responseStartTimeoutSeconds: %[2]d, containers: [{image: "%[1]s", args: [serve], ports: [{name: h2c, containerPort: 8080}], resources: {requests: {cpu: 50m}}}]}}}}
 ---
-{apiVersion: v1, kind: Service, metadata: {name: streams-plain, namespace: apps}, spec: {selector: {app: streams-plain}, ports: [{name: http, port: 80, targetPort: 8080}]}}
+%[4]s`
+
+// plainEnd is a Service and its pod: two Services of one pod and port would have the protocol of the older one there.
+const plainEnd = `{apiVersion: v1, kind: Service, metadata: {name: %[1]s, namespace: apps}, spec: {selector: {app: %[1]s}, ports: [{name: %[2]s, port: 80, targetPort: 8080}]}}
 ---
-{apiVersion: v1, kind: Service, metadata: {name: streams-plain-h2c, namespace: apps}, spec: {selector: {app: streams-plain}, ports: [{name: http2, port: 80, targetPort: 8080}]}}
----
-{apiVersion: apps/v1, kind: Deployment, metadata: {name: streams-plain, namespace: apps}, spec: {selector: {matchLabels: {app: streams-plain}}, template: {
-  metadata: {labels: {app: streams-plain}, annotations: {sidecar.istio.io/proxyCPU: 50m}},
-  spec: {terminationGracePeriodSeconds: 1, containers: [{name: app, image: "%[1]s", args: [serve], env: [{name: PORT, value: "8080"}], readinessProbe: {tcpSocket: {port: 8080}}, resources: {requests: {cpu: 50m}}}]}}}}
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: %[1]s, namespace: apps}, spec: {selector: {matchLabels: {app: %[1]s}}, template: {
+  metadata: {labels: {app: %[1]s}, annotations: {sidecar.istio.io/proxyCPU: 50m}},
+  spec: {terminationGracePeriodSeconds: 1, containers: [{name: app, image: "%[3]s", args: [serve], env: [{name: PORT, value: "8080"}], readinessProbe: {tcpSocket: {port: 8080}}, resources: {requests: {cpu: 50m}}}]}}}}
 ---
 `
 
@@ -135,7 +136,8 @@ func deployEnds(t *testing.T, m lab.Mesh, limit time.Duration) {
 		}
 		t.Cleanup(func() { _ = atMost(cleanup(), "null") })
 	}
-	manifest := fmt.Sprintf(streamEnds, image, int(limit.Seconds()), warmed)
+	plain := fmt.Sprintf(plainEnd, "streams-plain", "http", image) + fmt.Sprintf(plainEnd, "streams-plain-h2c", "http2", image)
+	manifest := fmt.Sprintf(streamEnds, image, int(limit.Seconds()), warmed, plain)
 	t.Cleanup(func() { _, _ = m.Kubectl(cleanup(), []byte(manifest), "delete", "--ignore-not-found", "-f", "-") })
 	// Serving's webhook hears of its ConfigMap a moment later.
 	if err := m.Apply(t.Context(), []byte(manifest)); err != nil {
@@ -144,7 +146,7 @@ func deployEnds(t *testing.T, m lab.Mesh, limit time.Duration) {
 	for _, s := range streamed {
 		applyFor(t, m, fmt.Sprintf(byHand, s.name, inApps(s.name), localService))
 	}
-	err = m.Rollout(t.Context(), "apps", "streams-plain")
+	err = m.Rollout(t.Context(), "apps", "streams-plain", "streams-plain-h2c")
 	for _, knative := range []string{"streams-http", "streams-h2c"} {
 		err = errors.Join(err, m.ServiceReady(t.Context(), "apps", knative))
 	}
