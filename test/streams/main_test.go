@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"maps"
@@ -135,20 +136,17 @@ var spoilers = []struct {
 	}},
 }
 
-// cutting ends what has not ended after a while.
+// cutting ends what has not ended after a while, in the middle of an answer. It does so when the handler has
+// returned: to take the connection from under one that writes has no defined outcome.
 func cutting(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		end := time.AfterFunc(quick.lasts/4, func() { panicked(w) })
-		defer end.Stop()
-		h.ServeHTTP(w, r)
+		ctx, cancel := context.WithTimeout(r.Context(), quick.lasts/4)
+		defer cancel()
+		h.ServeHTTP(w, r.WithContext(ctx))
+		if ctx.Err() != nil {
+			panic(http.ErrAbortHandler)
+		}
 	})
-}
-
-// panicked ends a connection of HTTP/1.1 in the middle of an answer.
-func panicked(w http.ResponseWriter) {
-	if c, _, err := http.NewResponseController(w).Hijack(); err == nil {
-		_ = c.Close()
-	}
 }
 
 // keeping passes a request on when all of it has come, if it comes soon.
