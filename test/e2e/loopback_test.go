@@ -150,3 +150,19 @@ func forged(t *testing.T, m lab.Mesh, through func(string, ...string) lab.Reques
 		}
 	}
 }
+
+func listeners(t *testing.T, m lab.Mesh, namespace, pod, container string) string {
+	t.Helper()
+	return kubectl(t, m, "", "-n", namespace, "exec", pod, "-c", container, "--", "pilot-agent", "request", "GET", "listeners")
+}
+
+// listens waits until a proxy listens at an address.
+func listens(t *testing.T, m lab.Mesh, namespace, pod, container, address string) {
+	t.Helper()
+	eventually(t, pod+" to listen at "+address, func(context.Context) error {
+		if got := listeners(t, m, namespace, pod, container); !strings.Contains(got, address) {
+			return errors.New(got)
+		}
+		return nil
+	})
+}
