@@ -28,10 +28,10 @@ var ConformanceTests = []string{
 
 // needsPrivateAddress are the tests that create an ExternalName Service to the private load balancer's
 // name, which does not exist where the status says MeshOnly. needsGateway are those of what only a gateway
-// does: end TLS, redirect.
+// does: end TLS, redirect, and be where cluster-local hosts are not served.
 var (
 	needsPrivateAddress = map[string]bool{"host-rewrite": true, "visibility": true, "visibility/path": true, "visibility/split": true}
-	needsGateway        = map[string]bool{"tls": true, "httpoption": true}
+	needsGateway        = map[string]bool{"tls": true, "httpoption": true, "visibility": true, "visibility/path": true, "visibility/split": true}
 )
 
 // testLimit is what one test may take; the longest needs half a minute on an idle machine.
