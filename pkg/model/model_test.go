@@ -1,6 +1,9 @@
 package model_test
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -177,5 +180,32 @@ spec:
 	}
 	if len(m.VirtualHosts) > 0 {
 		t.Error("something is served:", m.VirtualHosts)
+	}
+}
+
+// TestHostsOfARuleAreToldOnce: hosts and paths are the writer's to multiply, so what is said of a path is said once for all hosts of
+// its rule.
+func TestHostsOfARuleAreToldOnce(t *testing.T) {
+	const hosts, paths = 300, 300
+	var text strings.Builder
+	text.WriteString(`{"apiVersion": "networking.internal.knative.dev/v1alpha1", "kind": "Ingress", "metadata": {"namespace": "apps", "name": "wide"}, "spec": {"rules": [{"visibility": "ExternalIP", "hosts": ["a.example.com"`)
+	for i := range hosts - 1 {
+		fmt.Fprintf(&text, `, "host-%d.example.com"`, i)
+	}
+	text.WriteString(`], "http": {"paths": [`)
+	for i := range paths {
+		if i > 0 {
+			text.WriteString(", ")
+		}
+		fmt.Fprintf(&text, `{"path": "/same", "appendHeaders": {"N": "%d"}, "splits": [{"percent": 100, "serviceNamespace": "apps", "serviceName": "one", "servicePort": 80}]}`, i)
+	}
+	text.WriteString(`]}}]}}`)
+	m, findings := from(t, text.String())
+	if len(m.VirtualHosts) != 1 || len(m.VirtualHosts[0].Hosts) != hosts || len(m.VirtualHosts[0].Routes) != 1 {
+		t.Fatalf("got %d virtual hosts", len(m.VirtualHosts))
+	}
+	shadowed := slices.DeleteFunc(findings, func(f finding.Finding) bool { return f.Reason != finding.RouteShadowed })
+	if len(shadowed) != paths-1 || !strings.HasPrefix(shadowed[0].Message, "host a.example.com, and of 299 more: ") {
+		t.Errorf("got %d findings, the first of which is %q", len(shadowed), shadowed[0].Message)
 	}
 }

@@ -2,8 +2,8 @@ package model
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -54,7 +54,7 @@ func exact(headers map[string]v1alpha1.HeaderMatch) []KV {
 // inOrder sorts routes by the order in which they are to be tried: longer paths
 // before shorter, more headers before fewer, else as written. Of routes with the
 // same condition only the first can ever be reached; the others are reported.
-func (in *ingest) inOrder(host string, routes []Route) []Route {
+func (in *ingest) inOrder(hosts []*served, routes []Route) []Route {
 	sorted := slices.Clone(routes)
 	slices.SortStableFunc(sorted, func(a, b Route) int {
 		return cmp.Or(
@@ -62,18 +62,53 @@ func (in *ingest) inOrder(host string, routes []Route) []Route {
 			cmp.Compare(len(b.Match.Headers), len(a.Match.Headers)),
 		)
 	})
+	if len(sorted) < 2 {
+		return sorted
+	}
 	var out []Route
+	at := map[string]int{}
 	for _, r := range sorted {
-		i := slices.IndexFunc(out, func(o Route) bool { return reflect.DeepEqual(o.Match, r.Match) })
-		if i < 0 {
+		key := matchKey(r.Match)
+		i, met := at[key]
+		if !met {
+			at[key] = len(out)
 			out = append(out, r)
 			continue
 		}
 		if RoutesKey([]Route{out[i]}) != RoutesKey([]Route{r}) {
 			in.report(finding.RouteShadowed, pathField(r.Source.Rule, r.Source.Path),
 				"host %s: %s can never be reached, %s matches the same requests; remove one of them",
-				host, pathField(r.Source.Rule, r.Source.Path), pathField(out[i].Source.Rule, out[i].Source.Path))
+				named(hosts), pathField(r.Source.Rule, r.Source.Path), pathField(out[i].Source.Rule, out[i].Source.Path))
 		}
 	}
 	return out
+}
+
+// matchKey is equal for equal Matches.
+func matchKey(m Match) string {
+	var key strings.Builder
+	for part := range m.parts {
+		fmt.Fprintf(&key, "%d:%s", len(part), part)
+	}
+	return key.String()
+}
+
+// parts yields the path and then names and values of headers.
+func (m Match) parts(yield func(string) bool) {
+	if !yield(m.PathPrefix) {
+		return
+	}
+	for _, h := range m.Headers {
+		if !yield(h.Key) || !yield(h.Value) {
+			return
+		}
+	}
+}
+
+// named names the first of some hosts, and how many there are besides: a finding is of a path, not of each host.
+func named(hosts []*served) string {
+	if len(hosts) == 1 {
+		return hosts[0].host.Name
+	}
+	return fmt.Sprintf("%s, and of %d more", hosts[0].host.Name, len(hosts)-1)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/net-mesh/net-mesh/pkg/finding"
@@ -12,9 +13,12 @@ import (
 
 // served is a host with the routes that all rules together give it.
 type served struct {
-	scope  Scope
-	host   Host
-	routes []Route
+	scope Scope
+	host  Host
+	// parts are the routes that each rule gives it, and rules which these are: hosts of the same rules have the
+	// same routes.
+	parts  [][]Route
+	rules  string
 	source int
 }
 
@@ -40,7 +44,7 @@ func (in *ingest) virtualHosts() []VirtualHost {
 		}
 		routes := in.routes(i, rule.HTTP.Paths)
 		for _, host := range in.hosts(i, rule.Hosts, scope) {
-			all.add(served{scope: scope, host: host, routes: routes, source: i})
+			all.add(served{scope: scope, host: host, source: i}, routes)
 		}
 	}
 	return in.group(all.hosts)
@@ -77,33 +81,56 @@ type hostList struct {
 }
 
 // add joins the routes of rules for one host.
-func (l *hostList) add(s served) {
-	once := scopedName{s.scope, s.host.Name}
-	if i, ok := l.at[once]; ok {
-		l.hosts[i].routes = slices.Concat(l.hosts[i].routes, s.routes)
+func (l *hostList) add(s served, routes []Route) {
+	if len(routes) == 0 {
 		return
 	}
-	l.at[once] = len(l.hosts)
-	l.hosts = append(l.hosts, &s)
+	once := scopedName{s.scope, s.host.Name}
+	i, ok := l.at[once]
+	if !ok {
+		i = len(l.hosts)
+		l.at[once] = i
+		l.hosts = append(l.hosts, &s)
+	}
+	first := l.hosts[i]
+	first.parts = append(first.parts, routes)
+	first.rules += "," + strconv.Itoa(s.source)
 }
 
+// group orders the routes of hosts of the same rules once: hosts and paths are the writer's to multiply.
 func (in *ingest) group(all []*served) []VirtualHost {
 	var out []VirtualHost
 	for _, scope := range scopes {
-		mine := slices.DeleteFunc(slices.Clone(all), func(s *served) bool { return s.scope != scope || len(s.routes) == 0 })
-		at := map[string]int{}
-		for _, s := range mine {
-			routes := in.inOrder(s.host.Name, s.routes)
-			key := ""
-			if len(mine) > 1 { // a key costs a tenth of a translation, and most Ingresses have one host of a scope
-				key = RoutesKey(routes)
-			}
-			if i, ok := at[key]; ok {
-				out[i].Hosts = append(out[i].Hosts, s.host)
+		var sets [][]*served
+		byRules := map[string]int{}
+		for _, s := range all {
+			if s.scope != scope {
 				continue
 			}
-			at[key] = len(out)
-			out = append(out, VirtualHost{Scope: scope, Hosts: []Host{s.host}, Routes: routes, Source: ruleField(s.source)})
+			i, ok := byRules[s.rules]
+			if !ok {
+				i = len(sets)
+				byRules[s.rules] = i
+				sets = append(sets, nil)
+			}
+			sets[i] = append(sets[i], s)
+		}
+		at := map[string]int{}
+		for _, set := range sets {
+			routes := in.inOrder(set, slices.Concat(set[0].parts...))
+			key := ""
+			if len(sets) > 1 { // a key costs a tenth of a translation, and most Ingresses have one set of a scope
+				key = RoutesKey(routes)
+			}
+			i, ok := at[key]
+			if !ok {
+				i = len(out)
+				at[key] = i
+				out = append(out, VirtualHost{Scope: scope, Routes: routes, Source: ruleField(set[0].source)})
+			}
+			for _, s := range set {
+				out[i].Hosts = append(out[i].Hosts, s.host)
+			}
 		}
 	}
 	for i := range out {

@@ -73,7 +73,7 @@ func neighbours(r Reader, cfg config.Config, ing *v1alpha1.Ingress) []Neighbour 
 			Local:    cfg.Istio.For(config.Local, other.Labels),
 		}
 		for _, c := range Claims(other) {
-			if slices.Contains(keys, HostKey(c.Host)) {
+			if _, shared := slices.BinarySearch(keys, HostKey(c.Host)); shared {
 				n.Claims = append(n.Claims, c)
 			}
 		}

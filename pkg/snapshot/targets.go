@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"knative.dev/networking/pkg/apis/networking/v1alpha1"
 
 	"github.com/net-mesh/net-mesh/pkg/config"
@@ -110,6 +111,9 @@ func paths(ing *v1alpha1.Ingress) func(yield func(v1alpha1.HTTPIngressPath) bool
 
 // keysFor are the keys of a host, and of all wildcards that may be claimed and cover it.
 func keysFor(host string) []string {
+	if len(host) > validation.DNS1123SubdomainMaxLength+len(".") {
+		return nil // nobody can claim it, and there are as many wildcards as it has labels
+	}
 	key := HostKey(strings.ToLower(host))
 	keys := []string{key}
 	for {

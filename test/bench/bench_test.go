@@ -36,9 +36,18 @@ func BenchmarkHosts(b *testing.B) {
 
 // What one disputed host costs must not depend on how many others there are.
 func BenchmarkRivals(b *testing.B) {
-	for _, count := range []int{10, 100, 1000} {
+	for _, count := range []int{10, 100, 1000, 10000} {
 		b.Run(fmt.Sprintf("%d/gateway", count), func(b *testing.B) {
 			measure(b, rivals(b, "gateway", count), 2*count, "host")
+		})
+	}
+}
+
+// What a path costs must not depend on how many hosts the rule has, nor on how many other paths.
+func BenchmarkPaths(b *testing.B) {
+	for _, count := range []int{10, 100, 1000, 5000} {
+		b.Run(fmt.Sprintf("%d/mesh-only", count), func(b *testing.B) {
+			measure(b, manyPaths(b, "mesh-only", count), count, "path")
 		})
 	}
 }

@@ -79,6 +79,19 @@ func rivals(t testing.TB, mode string, count int) world {
 	return read(t, mode, documents.Bytes())
 }
 
+// manyPaths is a world of one Ingress with one rule of as many hosts as paths.
+func manyPaths(t testing.TB, mode string, count int) world {
+	t.Helper()
+	var documents bytes.Buffer
+	var hosts, paths []string
+	for i := range count {
+		hosts = append(hosts, fmt.Sprintf("host-%d.example.com", i))
+		paths = append(paths, fmt.Sprintf(`{"path": "/path-%d", "splits": [{"percent": 100, "serviceNamespace": "team", "serviceName": "one", "servicePort": 80}]}`, i))
+	}
+	ingress(&documents, "team", "one", fmt.Sprintf(`{"visibility": "ExternalIP", "hosts": ["%s"], "http": {"paths": [%s]}}`, strings.Join(hosts, `", "`), strings.Join(paths, ", ")))
+	return read(t, mode, documents.Bytes())
+}
+
 // Documents are written as JSON, which is YAML that is read fast.
 
 func ingress(out *bytes.Buffer, namespace, name string, rules ...string) {
