@@ -59,12 +59,13 @@ const MarkHeader = "Net-Mesh-Loopback"
 // that the answer is the refusal of what comes a second time. Nobody can have them: ICANN
 // keeps .internal for private use, and what begins with "_" is no host to Kubernetes, Istio or
 // Knative. It must be none: an EnvoyFilter adds these to routes in which Istio has made sure that
-// no host is twice, and Envoy refuses such routes as a whole.
+// no host is twice, and Envoy refuses such routes as a whole. Nor can a wildcard of anybody cover
+// them, and answer for a listener that is not there: each that Istio accepts ends in a letter or digit.
 const (
-	TrialHost    = "_trial.loopback.net-mesh.internal"
-	ListenerHost = "_listener.loopback.net-mesh.internal"
+	TrialHost    = "_trial.loopback.net-mesh.internal_"
+	ListenerHost = "_listener.loopback.net-mesh.internal_"
 	// SwitchHost leads to where the name of the local gateway leads.
-	SwitchHost = "_switch.loopback.net-mesh.internal"
+	SwitchHost = "_switch.loopback.net-mesh.internal_"
 )
 
 // OfLoopback says whether a host is one of these.
