@@ -77,7 +77,7 @@ func (r *Reconciler) tryFirst(ctx context.Context, cfg config.Config, l translat
 		return progress{settled: true, waiting: "an observer to try the listener", again: later}, false, nil
 	}
 	if r.refused == digest && r.now().Sub(r.refusedAt) < mercy {
-		return progress{waiting: "time to pass before the listener is tried again", again: mercy - r.now().Sub(r.refusedAt)}, false, nil
+		return progress{settled: true, waiting: "time to pass before the listener is tried again", again: mercy - r.now().Sub(r.refusedAt)}, false, nil
 	}
 	for _, t := range l.Objects.Trials {
 		if err := r.ensureFilter(ctx, t); err != nil {
@@ -101,8 +101,7 @@ func (r *Reconciler) tryFirst(ctx context.Context, cfg config.Config, l translat
 	return r.refuse(ctx, cfg, digest, "observers did not show it: "+seen.wrong)
 }
 
-// refuse withdraws a listener that has not been led to, from wherever it is. What Ingresses have at a local gateway
-// from before stays until a listener is in force: it is the only way that is proven.
+// refuse withdraws a listener that has not been led to, from wherever it is.
 func (r *Reconciler) refuse(ctx context.Context, cfg config.Config, digest, why string) (progress, bool, error) {
 	r.refused, r.refusedAt = digest, r.now()
 	r.over(trying)
@@ -111,9 +110,9 @@ func (r *Reconciler) refuse(ctx context.Context, cfg config.Config, digest, why 
 		return progress{}, false, err
 	}
 	r.tell(cfg, corev1.EventTypeWarning, withdrawn, fmt.Sprintf(
-		"the loopback in place of a local gateway was withdrawn, since %s; look for the listener in the log of that pod's istio-proxy and of istiod. What was served before is kept, and it is tried again in %s, or set loopback to \"false\" in %s",
+		"the loopback in place of a local gateway was withdrawn, since %s; look for the listener in the log of that pod's istio-proxy and of istiod. It is tried again in %s, or set loopback to \"false\" in %s",
 		why, mercy, config.IstioConfigMap))
-	return progress{waiting: why, again: mercy}, false, nil
+	return progress{settled: true, waiting: why, again: mercy}, false, nil
 }
 
 // lead has the listener proven by all that can be asked, leads the name of the local gateway
