@@ -68,7 +68,7 @@ func (in *ingest) inOrder(hosts []*served, routes []Route) []Route {
 	var out []Route
 	at := map[string]int{}
 	for _, r := range sorted {
-		key := matchKey(r.Match)
+		key := RoutesKey([]Route{{Match: r.Match}})
 		i, met := at[key]
 		if !met {
 			at[key] = len(out)
@@ -82,27 +82,6 @@ func (in *ingest) inOrder(hosts []*served, routes []Route) []Route {
 		}
 	}
 	return out
-}
-
-// matchKey is equal for equal Matches.
-func matchKey(m Match) string {
-	var key strings.Builder
-	for part := range m.parts {
-		fmt.Fprintf(&key, "%d:%s", len(part), part)
-	}
-	return key.String()
-}
-
-// parts yields the path and then names and values of headers.
-func (m Match) parts(yield func(string) bool) {
-	if !yield(m.PathPrefix) {
-		return
-	}
-	for _, h := range m.Headers {
-		if !yield(h.Key) || !yield(h.Value) {
-			return
-		}
-	}
 }
 
 // named names the first of some hosts, and how many there are besides: a finding is of a path, not of each host.
